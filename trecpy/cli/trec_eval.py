@@ -1,0 +1,326 @@
+"""The command `trec_eval`: reads options and files as NIST's program does, prints what it prints."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any, cast
+
+from trecpy import __version__
+from trecpy.cli.options import read_options
+from trecpy.errors import FileError, TrecpyError, UsageError, ZScoreError
+from trecpy.protocol import COMPATS, Compat, Protocol
+from trecpy.text import plural, quoted, shown
+
+_LONG = {
+    "help": False,
+    "version": False,
+    "query_eval_wanted": False,
+    "measure": True,
+    "complete_rel_info_wanted": False,
+    "level_for_rel": True,
+    "nosummary": False,
+    "Debug_level": True,
+    "Judged_docs_only": False,
+    "Number_docs_in_coll": True,
+    "Max_retrieved_per_topic": True,
+    "Rel_info_format": True,
+    "Results_format": True,
+    "Output_old_results_format": True,
+    "Zscore": True,
+}
+_SHORT = {
+    "h": "help", "v": "version", "q": "query_eval_wanted", "m": "measure", "c": "complete_rel_info_wanted",
+    "l": "level_for_rel", "n": "nosummary", "D": "Debug_level", "J": "Judged_docs_only", "N": "Number_docs_in_coll",
+    "M": "Max_retrieved_per_topic", "R": "Rel_info_format", "T": "Results_format", "o": "Output_old_results_format",
+    "Z": "Zscore",
+}  # fmt: skip
+_OWN = ("compat",)
+_FORMS = ("qrels", "qrels_jg", "prefs", "qrels_prefs")
+_BROKEN_PIPE = 141  # what a shell reports of a program that SIGPIPE ended, as it ends the reference
+_NO_CUT = 2147483647
+
+
+@dataclass
+class Options:
+    """What the command line asks for."""
+
+    compat: Compat
+    help: bool = False
+    version: bool = False
+    per_topic: bool = False
+    summary: bool = True
+    complete: bool = False
+    judged_only: bool = False
+    level: int = 1
+    num_docs: int = 0
+    depth: int = _NO_CUT
+    only: bytes | None = None
+    form: str = "qrels"
+    run_format: str = "trec_results"
+    zscores: str | None = None
+    requests: list[Any] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def protocol(self) -> Protocol:
+        """The conventions that were asked for."""
+        return Protocol(
+            compat=self.compat,
+            relevance_level=self.level,
+            judged_only=self.judged_only,
+            depth=None if self.depth >= _NO_CUT else self.depth,
+            topics="qrels" if self.complete else "both",
+            num_docs=self.num_docs,
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command with sys.argv, or with `arguments`; return the exit code."""
+    # A stream that the shell closed is None here; what is written to it is lost, and that is an error below.
+    output = _binary(sys.stdout)
+    try:
+        code = run(sys.argv[1:] if arguments is None else list(arguments), _binary(sys.stdin), output, _warn)
+        if output is not None:
+            output.flush()
+        return code
+    except BrokenPipeError:  # the reader has what it wanted
+        _silence(sys.stdout)
+        return _BROKEN_PIPE
+    except OSError as error:
+        _warn(f"standard output: cannot be written: {(error.strerror or str(error)).lower()}")
+        _silence(sys.stdout)
+        return FileError.exit_code
+    except KeyboardInterrupt:
+        return 130
+
+
+def run(
+    arguments: Sequence[str],
+    stdin: IO[bytes] | None,
+    stdout: IO[bytes] | None,
+    warn: Callable[[str], None],
+) -> int:
+    """The command on given streams: bytes of results to stdout, lines of text to warn(). Returns the exit code."""
+
+    def write(text: bytes) -> None:
+        if stdout is None:
+            raise OSError("it is closed")
+        stdout.write(text)
+
+    try:
+        options = _read(arguments)
+        for warning in options.warnings:
+            warn("warning: " + warning)
+        if options.version:
+            warn(f"trecpy {__version__}, following trec_eval version {options.compat}")
+        elif options.help:
+            write(os.fsencode(_help(options)) + b"\n")
+        elif len(options.files) != 2:
+            raise UsageError(f"expected 2 files, QRELS and RUN, found {len(options.files)}")
+        else:
+            _evaluate(options, stdin, write, warn)
+    except TrecpyError as error:
+        warn(str(error))
+        if type(error) is UsageError:
+            from trecpy.cli.help import USAGE
+
+            warn(USAGE)
+        return error.exit_code
+    except MemoryError:
+        warn("out of memory")
+        return FileError.exit_code
+    return 0
+
+
+def _read(arguments: Sequence[str]) -> Options:
+    """Read the command line, left to right."""
+    from trecpy.formats.numbers import strtol
+
+    def number(name: str, value: str) -> int:
+        read, rest = strtol(os.fsencode(value))
+        if rest:
+            options.warnings.append(f"--{name} {shown(value)}: expected an integer; {read} is used")
+        return read
+
+    options = Options(_compat(os.environ.get("TRECPY_COMPAT", COMPATS[0]), "TRECPY_COMPAT"))
+    # The generation decides which measures there are, wherever it stands on the command line.
+    spelled = [argument for argument in arguments if argument.startswith("--compat")]
+    if spelled:
+        for name, value in _quietly(arguments):
+            if name == "compat":
+                options.compat = _compat(cast(str, value), "--compat")
+    for name, value in read_options(arguments, _SHORT, _LONG, _OWN, options.files):
+        text = value or ""
+        match name:
+            case "help":
+                options.help = True
+            case "version":
+                options.version = True
+                return options
+            case "query_eval_wanted":
+                options.per_topic = True
+            case "nosummary":
+                options.summary = False
+            case "complete_rel_info_wanted":
+                options.complete = True
+            case "Judged_docs_only":
+                options.judged_only = True
+            case "level_for_rel":
+                options.level = number(name, text)
+            case "Number_docs_in_coll":
+                options.num_docs = number(name, text)
+            case "Max_retrieved_per_topic":
+                options.depth = number(name, text)
+            case "Debug_level":
+                _, dot, topic = text.partition(".")
+                options.only = os.fsencode(topic) if dot else None
+            case "Rel_info_format":
+                options.form = text
+            case "Results_format":
+                options.run_format = text
+            case "Zscore":
+                options.zscores = text
+            case "measure":
+                from trecpy import measures  # noqa: F401  declares them
+                from trecpy.registry import Request
+
+                options.requests.append(Request.parse(text, options.compat))
+    return options
+
+
+def _quietly(arguments: Sequence[str]) -> list[tuple[str, str | None]]:
+    """The options up to the first mistake."""
+    found: list[tuple[str, str | None]] = []
+    try:
+        found.extend(read_options(arguments, _SHORT, _LONG, _OWN, []))
+    except UsageError:
+        pass
+    return found
+
+
+def _compat(value: str, where: str) -> Compat:
+    if value not in COMPATS:
+        raise UsageError(f"{where}: expected {' or '.join(COMPATS)}, found {quoted(value)}")
+    return value
+
+
+def _help(options: Options) -> str:
+    from trecpy import measures  # noqa: F401  declares them
+    from trecpy.cli.help import help_text
+    from trecpy.registry import MEASURES, select
+
+    chosen, _, _ = select(options.requests, options.compat)
+    known = [each for each in MEASURES.values() if each.known_to(options.compat)]
+    return help_text(chosen, bool(options.requests), known, options.compat)
+
+
+def _evaluate(
+    options: Options, stdin: IO[bytes] | None, write: Callable[[bytes], None], warn: Callable[[str], None]
+) -> None:
+    """
+    Read, score, print.
+
+    Of several mistakes the one is reported that the reference meets first: qrels, run, z-scores, measures' parameters,
+    topics. What comes before in our order waits for what comes before in its.
+    """
+    from trecpy import measures  # noqa: F401  declares them
+    from trecpy.evaluation import evaluate
+    from trecpy.formats.source import ByteStream, Source, open_source
+    from trecpy.formats.trec import RunReader, read_judgements, read_zscores
+    from trecpy.registry import Column, select
+    from trecpy.report import trec_lines
+
+    def say(notes: Sequence[str]) -> None:
+        for note in notes:
+            warn("warning: " + note)
+
+    qrels_path, run_path = options.files
+    chosen, given, ignored = select(options.requests, options.compat)
+    say(ignored)
+    if options.form not in _FORMS:
+        raise FileError(f"-R: expected {', '.join(_FORMS[:-1])} or {_FORMS[-1]}, found {quoted(options.form)}")
+    judgements, notes = read_judgements(
+        Source(open_source(qrels_path), shown(qrels_path)), options.form, options.compat, strict=False
+    )
+    say(notes)
+    if options.run_format != "trec_results":
+        raise FileError(f"-T: expected trec_results, found {quoted(options.run_format)}")
+
+    columns: list[Column] = []
+    late: list[TrecpyError] = []
+    zscores = {}
+
+    def attempt(step: Callable[[], None]) -> None:
+        try:
+            step()
+        except TrecpyError as error:
+            late.append(error)
+
+    def read_z() -> None:
+        if options.zscores is not None:
+            try:
+                zscores.update(read_zscores(Source(open_source(options.zscores), shown(options.zscores))))
+            except FileError as error:
+                raise ZScoreError(str(error)) from None
+
+    def initialise() -> None:
+        for each in chosen:
+            columns.extend(each.columns(given.get(each.name), options.compat))
+
+    def check_depth() -> None:
+        if options.depth < 0:
+            raise UsageError(f"-M: expected a number >= 0, found {options.depth}")
+
+    attempt(read_z)
+    attempt(initialise)
+    attempt(check_depth)
+
+    if options.compat == "10.0" and run_path.startswith("-"):
+        if stdin is None:
+            raise FileError("standard input: cannot be read: it is closed")
+        source = Source(cast(ByteStream, stdin), "standard input", twice=True)
+    else:
+        source = Source(open_source(run_path), shown(run_path), twice=True)
+    reader = RunReader(source, options.compat, strict=False)
+    if late:
+        for _ in reader.blocks():
+            pass
+        raise late[0]
+    evaluation = evaluate(judgements, reader.blocks(), columns, options.protocol, options.only)
+    say(reader.notes)
+    say(evaluation.notes)
+    evaluation.tag = reader.tag
+    if evaluation.missing:
+        fate = "they count as 0" if options.complete else "they are left out of the means (-c counts them as 0)"
+        lacks = f"lacks {evaluation.missing:,} of {plural(evaluation.judged, 'judged topic')}"
+        say([f"{shown(run_path)}: {lacks}; {fate}"])
+    if options.zscores is not None:
+        evaluation = evaluation.standardised(zscores)
+    for line in trec_lines(evaluation, options.per_topic, options.summary, options.zscores is not None):
+        write(line)
+
+
+def _binary(stream: Any) -> Any:
+    return None if stream is None else stream.buffer
+
+
+def _warn(text: str) -> None:
+    """One line on standard error; nothing where that is closed or full."""
+    if sys.stderr is not None:
+        try:
+            sys.stderr.buffer.write(b"trec_eval: " + os.fsencode(text) + b"\n")
+            sys.stderr.buffer.flush()
+        except OSError:
+            pass
+
+
+def _silence(stream: Any) -> None:
+    """Keep Python from failing once more when it closes a stream that cannot be written."""
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

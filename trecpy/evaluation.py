@@ -1,0 +1,299 @@
+"""
+A run and judgements to one float64 a topic and column, and from those to a summary. No printing, no arithmetic of a
+measure.
+"""
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trecpy.errors import NothingScoredError, TopicError
+from trecpy.judged import Judged
+from trecpy.kernels.dtypes import Integers, Reals
+from trecpy.packed import Block, Judgements, Preferences, Qrels, Ranked
+from trecpy.preferences import Preferred
+from trecpy.protocol import Protocol
+from trecpy.registry import Aggregate, Column, Cutoffs, LevelGains
+from trecpy.text import plural, quoted
+
+_NEEDED_FORMS = {"qrels": ("qrels",), "jg": ("qrels_jg",), "prefs": ("prefs", "qrels_prefs")}
+_LOG_FLOOR = math.log(0.00001)
+_NO_SCORE = -1000000.0
+
+ZScores = dict[bytes, dict[bytes, tuple[float, float]]]
+
+
+@dataclass
+class Evaluation:
+    """
+    What was scored.
+
+    topics: ids of the T scored topics in byte order; columns: C printed values
+    per_query: float64[T, C]  0 in columns of text; texts: column name -> one text a topic
+    problems: place in topics -> why that topic cannot be scored
+    judged: topics that have judgements (of those asked for); missing: those of them that the run lacks
+    ranked_only: topics of the run without judgements; num_positive: judgements with a level above 0
+    """
+
+    columns: Sequence[Column]
+    protocol: Protocol
+    topics: list[bytes]
+    per_query: Reals
+    texts: dict[str, list[bytes]]
+    problems: dict[int, TopicError]
+    judged: int
+    missing: int
+    ranked_only: int
+    num_positive: int
+    tag: bytes = b""
+    notes: list[str] = field(default_factory=list)
+
+    def standardised(self, zscores: ZScores) -> "Evaluation":
+        """Each value replaced by (value - mean) / stddev of its topic and column; -1000000 where these are missing."""
+        values = self.per_query.copy()
+        for t, topic in enumerate(self.topics):
+            known = zscores.get(topic, {})
+            for c, column in enumerate(self.columns):
+                mean, stddev = known.get(os.fsencode(column.name), (math.nan, 0.0))
+                if stddev != 0:
+                    values[t, c] = (values[t, c] - mean) / stddev
+                else:
+                    values[t, c] = 0.0 if values[t, c] == mean else _NO_SCORE
+        return Evaluation(**{**vars(self), "per_query": values})
+
+    def summary(self) -> list[float]:
+        """
+        One value a column; 0 in columns of text.
+
+        Sums go from topic to topic in byte order, one addition after the other, and are divided once.
+        """
+        count = self.judged if self.protocol.topics == "qrels" else len(self.topics)
+        sums = np.add.accumulate(np.vstack((np.zeros(len(self.columns)), self.per_query)), axis=0)[-1]
+        return [self._aggregate(column, float(total), count) for column, total in zip(self.columns, sums, strict=True)]
+
+    def _aggregate(self, column: Column, total: float, count: int) -> float:
+        match column.measure.aggregate:
+            case Aggregate.TOPICS:
+                return float(count)
+            case Aggregate.SUM:
+                recounted = column.measure.name == "num_rel" and self.protocol.topics == "qrels"
+                return float(self.num_positive) if recounted else total
+            case Aggregate.GEOMETRIC:
+                total += (count - len(self.topics)) * _LOG_FLOOR
+                return math.exp(total / count) if total / count < 709 else math.inf
+            case Aggregate.MEAN:
+                return total / count
+            case _:
+                return 0.0
+
+
+def evaluate(
+    judgements: Judgements,
+    blocks: Iterable[Block],
+    columns: Sequence[Column],
+    protocol: Protocol,
+    only: bytes | None = None,
+) -> Evaluation:
+    """
+    Score the rankings of all blocks.
+
+    blocks: each topic whole; of two rankings of one topic the later one counts
+    only: score no other topic than this
+
+    Raises NothingScoredError: no topic has both judgements and a ranking (under 10.0's rules judged topics that the
+    run lacks do not need one). TopicError: the judgements are not of the kind that a measure needs.
+    """
+    scorer = _Scorer(judgements, columns, protocol)
+    wanted = np.ones(len(judgements.topics), bool)
+    if only is not None:
+        wanted[:] = [topic == only for topic in judgements.topics]
+    for block in blocks:
+        places = judgements.find(block.topics)
+        scorer.ranked_only += int(np.count_nonzero(places < 0))
+        chosen = np.flatnonzero((places >= 0) & wanted[places])
+        if len(chosen):
+            scorer.score(_some(block, chosen), places[chosen])
+    missing = np.flatnonzero(wanted & ~scorer.scored)
+    if protocol.scores_missing and len(missing):
+        scorer.score_missing(missing)
+    if not scorer.scored.any():
+        raise NothingScoredError("no topic has both judgements and a ranking" + _example_ids(judgements, only))
+    if scorer.unfit is not None:
+        raise scorer.unfit
+    return scorer.result(int(wanted.sum()) if protocol.topics == "both" else len(judgements.topics), len(missing))
+
+
+def _some(block: Block, chosen: Integers) -> Block:
+    """The rankings `chosen` of a block."""
+    if len(chosen) == len(block.topics):
+        return block
+    sizes = np.diff(block.starts)[chosen]
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    records = np.repeat(block.starts[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
+    topics = [block.topics[b] for b in chosen.tolist()]
+    return Block(
+        topics, starts, block.data, block.spans[records], block.hashes[records], block.scores[records], block.before
+    )
+
+
+def _example_ids(judgements: Judgements, only: bytes | None) -> str:
+    some = ", ".join(quoted(topic) for topic in judgements.topics[:3])
+    return (
+        f": {judgements.name} judges {some}"
+        + (", ..." if len(judgements.topics) > 3 else "")
+        + (f"; only {quoted(only)} was asked for" if only is not None else "")
+    )
+
+
+class _Scorer:
+    """Collects the values of topics as blocks come, in any order."""
+
+    def __init__(self, judgements: Judgements, columns: Sequence[Column], protocol: Protocol) -> None:
+        self.judgements, self.columns, self.protocol = judgements, columns, protocol
+        self.ranked_only = 0
+        topics = len(judgements.topics)
+        self.scored = np.zeros(topics, bool)
+        self.values = np.zeros((topics, len(columns)))
+        self.texts: dict[str, list[bytes]] = {
+            column.name: [b""] * topics for column in columns if column.measure.text and column.per_topic
+        }
+        self.problems: dict[int, TopicError] = {}
+        self.hidden: dict[int, bytes] = {}
+        self.unfit = self._unfit()
+        self.looks = self.unfit is None and any(column.measure.needs for column in columns)
+        self.cutoffs = [c.parameter for c in columns if isinstance(c.measure.parameters, Cutoffs)]
+        gains = [c.parameter[0] for c in columns if isinstance(c.measure.parameters, LevelGains)]
+        self.every = any(-1 in each.named for each in gains)
+        self.gains = gains
+
+    def _unfit(self) -> TopicError | None:
+        """The error of the first measure that these judgements are not for."""
+        form = self.judgements.form
+        for column in self.columns:
+            needed = _NEEDED_FORMS.get(column.measure.needs)
+            if needed and form not in needed:
+                return TopicError(
+                    f"{column.measure.name}: expected judgements of -R {' or '.join(needed)}, found -R {form}"
+                )
+        return None
+
+    def score(self, block: Block, places: Integers) -> None:
+        """Rank and score topics that the run has."""
+        self.scored[places] = True
+        if not self.looks:
+            return self._fill(places, None)
+        ranked = self.judgements.rank(block, places, self.protocol.depth, self.protocol.judged_only)
+        for place in places.tolist():  # a ranking that came before is replaced
+            self.problems.pop(place, None)
+            self.hidden.pop(place, None)
+        for b in np.flatnonzero(ranked.repeated[:, 0] >= 0).tolist():
+            first, second, hidden = ranked.repeated[b].tolist()
+            if hidden:
+                self.hidden[int(places[b])] = block.docno(first)
+            else:
+                lines = sorted((block.line(first), block.line(second)))
+                self.problems[int(places[b])] = self._twice(block.topics[b], block.docno(first), "ranking", lines)
+        self._fill(places, ranked)
+
+    def score_missing(self, places: Integers) -> None:
+        """Score judged topics that the run lacks as if it had ranked one document outside the judgements."""
+        self.scored[places] = True
+        if not self.looks:
+            return self._fill(places, None)
+        units = np.concatenate([np.arange(*self.judgements.units[place : place + 2]) for place in places])
+        depth = 0 if self.protocol.judged_only or self.protocol.depth == 0 else 1
+        levels = np.full(len(units) * depth, -1, np.int64)
+        starts = np.arange(len(units) + 1) * depth
+        ranked = Ranked(units, starts, levels, levels.copy(), np.zeros((0, 3), np.int64))
+        self._fill(places, ranked)
+        for c, column in enumerate(self.columns):
+            if column.zero_if_missing:
+                self.values[places, c] = 0.0
+                if column.name in self.texts:
+                    for place in places.tolist():
+                        self.texts[column.name][place] = b""
+
+    def _fill(self, places: Integers, ranked: Ranked | None) -> None:
+        """Compute the columns of some topics."""
+        view: Judged | Preferred | None = None
+        if ranked is not None and isinstance(self.judgements, Qrels):
+            view = Judged(ranked, self.judgements, self.protocol, self.cutoffs, self.every)
+            repeated = self.judgements.documents.repeated
+            for place in places[np.flatnonzero(repeated[self.judgements.units[places], 0] >= 0)].tolist():
+                if place not in self.problems:
+                    self.problems[place] = self._judged_twice(place)
+        elif ranked is not None and isinstance(self.judgements, Preferences):
+            view = Preferred(ranked, self.judgements)
+            for q, problem in view.problems.items():
+                self.problems.setdefault(int(places[q]), problem)
+        units = self.judgements.units
+        groups = units[places + 1] - units[places]
+        try:
+            for c, column in enumerate(self.columns):
+                if not column.measure.needs:
+                    self.values[places, c] = 1.0
+                elif view is not None:
+                    arguments = () if column.parameter is None else (column.parameter,)
+                    values = column.measure.formula(view, *arguments)
+                    if column.name in self.texts:
+                        for place, text in zip(places.tolist(), values, strict=True):
+                            self.texts[column.name][place] = text
+                    elif len(values) == len(places):
+                        self.values[places, c] = values
+                    else:
+                        topic = np.repeat(np.arange(len(places)), groups)
+                        self.values[places, c] = np.bincount(topic, values, len(places)) / groups
+        except TopicError as error:
+            self.unfit, self.looks = error, False
+
+    def _twice(self, topic: bytes, docno: bytes, what: str, lines: Sequence[int]) -> TopicError:
+        return TopicError(
+            f"topic {quoted(topic)}: expected a document once in the {what}, found {quoted(docno)} in lines "
+            f"{lines[0]} and {lines[1]}"
+        )
+
+    def _judged_twice(self, place: int) -> TopicError:
+        documents = self.judgements.documents
+        first, second = documents.repeated[self.judgements.units[place]].tolist()
+        lines = sorted((documents.line(first), documents.line(second)))
+        return self._twice(self.judgements.topics[place], documents.docno(first), "qrels", lines)
+
+    def result(self, judged: int, missing: int) -> Evaluation:
+        """What came together."""
+        chosen = np.flatnonzero(self.scored)
+        order = {int(place): t for t, place in enumerate(chosen)}
+        qrels = self.judgements if isinstance(self.judgements, Qrels) else None
+        return Evaluation(
+            self.columns,
+            self.protocol,
+            [self.judgements.topics[place] for place in chosen.tolist()],
+            self.values[chosen],
+            {name: [texts[place] for place in chosen.tolist()] for name, texts in self.texts.items()},
+            {order[place]: problem for place, problem in self.problems.items()},
+            judged,
+            missing,
+            self.ranked_only,
+            int(np.count_nonzero(qrels.level > 0)) if qrels is not None else 0,
+            notes=list(self._notes(qrels)),
+        )
+
+    def _notes(self, qrels: Qrels | None) -> Iterator[str]:
+        """What the reference does in silence though it may not be meant."""
+        if self.hidden:
+            place = min(self.hidden)
+            yield (
+                f"topic {quoted(self.judgements.topics[place])}: document {quoted(self.hidden[place])} is ranked twice, "
+                f"the second time below the cut of -M (in {plural(len(self.hidden), 'topic')})"
+            )
+        if qrels is not None and self.looks:
+            for column, gains in zip(
+                (c for c in self.columns if isinstance(c.measure.parameters, LevelGains)), self.gains, strict=True
+            ):
+                if not qrels.graded(gains).ordered and column.measure.name != "rbp_resid":
+                    yield (
+                        f"{column.name}: gains closer together than 1 (or further apart than 2^31) are not sorted in "
+                        "the ideal ranking, as in trec_eval"
+                    )

@@ -1,0 +1,1 @@
+"""Bytes to packed arrays: the only place that knows columns and comments."""

@@ -1,0 +1,41 @@
+"""Numbers as C's strtod and strtol read them: the longest prefix that is one, and what is left behind it."""
+
+import re
+
+_BLANK = rb"[ \t\n\v\f\r]*"
+_DECIMAL = re.compile(_BLANK + rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_HEXADECIMAL = re.compile(_BLANK + rb"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?")
+_WORD = re.compile(_BLANK + rb"[+-]?(?:inf(?:inity)?|nan(?:\(\w*\))?)", re.IGNORECASE)
+_INTEGER = re.compile(_BLANK + rb"[+-]?\d+")
+
+_LARGEST = 2**63 - 1
+
+
+def strtod(text: bytes) -> tuple[float, bytes]:
+    """The double that text begins with, and the rest: decimal, hexadecimal, inf or nan; 0.0 where there is none."""
+    if match := _HEXADECIMAL.match(text):
+        try:
+            value = float.fromhex(match.group().decode())
+        except OverflowError:
+            value = float("-inf") if b"-" in match.group() else float("inf")
+    elif match := _WORD.match(text):
+        word = match.group().strip().lower()
+        value = float(word.split(b"(")[0])
+    elif match := _DECIMAL.match(text):
+        value = float(match.group())
+    else:
+        return 0.0, text
+    return value, text[match.end() :]
+
+
+def strtol(text: bytes) -> tuple[int, bytes]:
+    """The integer that text begins with, clamped to 64 bits (0 where there is none), and the rest of it."""
+    match = _INTEGER.match(text)
+    if not match:
+        return 0, text
+    digits = match.group().strip()
+    # The first 40 bytes decide: more digits than that are clamped anyway, and int() refuses very long ones.
+    sign = -1 if digits.startswith(b"-") else 1
+    magnitude = digits.lstrip(b"+-").lstrip(b"0")
+    value = sign * int(magnitude) if 0 < len(magnitude) < 40 else sign * 10**40 * (len(magnitude) > 0)
+    return max(-_LARGEST - 1, min(value, _LARGEST)), text[match.end() :]

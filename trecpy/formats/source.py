@@ -1,0 +1,168 @@
+"""Where bytes come from: a path, a pipe or standard input, and what to say when they do not come."""
+
+import io
+import os
+import tempfile
+from typing import IO, Protocol, cast
+
+import numpy as np
+
+from trecpy.errors import FileError, FormatError
+from trecpy.text import shown
+
+_COPY_BUFFER = 1 << 20
+
+
+class ByteStream(Protocol):
+    """What is asked of a stream: the part of io.FileIO, sys.stdin.buffer and io.BytesIO that is used."""
+
+    def readinto(self, target: memoryview, /) -> int | None:
+        """Fill `target`; return how many bytes came."""
+
+    def seekable(self) -> bool:
+        """Can it be rewound?"""
+
+    def seek(self, place: int, /) -> int:
+        """Go to a place."""
+
+    def tell(self) -> int:
+        """Tell the place."""
+
+
+def open_source(path: str | bytes | os.PathLike[str]) -> ByteStream:
+    """
+    Open a file, FIFO or device for reading.
+
+    Raises FileError: there is none, it is a directory, it may not be read.
+    """
+    try:
+        return io.FileIO(os.fsencode(path), "r")
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise FileError(f"{shown(path)}: cannot be read: {reason(error)}") from None
+
+
+def reason(error: Exception) -> str:
+    """What the system says of an error, as it stands in a sentence."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return text[:1].lower() + text[1:]
+
+
+class Source:
+    """
+    A stream that can be read once, or twice where `twice` asks for that.
+
+    A regular file is rewound. What comes from a pipe is copied to an unnamed temporary file while it is read, so that
+    memory does not grow with it; where that fails (no room) it stays at once.
+    """
+
+    def __init__(self, stream: ByteStream, name: str, twice: bool = False) -> None:
+        self.name = name
+        self._stream = stream
+        self._copy: IO[bytes] | None = None
+        self._copying = twice and not stream.seekable()
+        self._begin = stream.tell() if stream.seekable() else 0
+
+    def readinto(self, target: memoryview) -> int:
+        """Fill `target` from its front; return how many bytes came, 0 at the end only."""
+        try:
+            count = self._stream.readinto(target) or 0
+        except OSError as error:
+            raise FileError(f"{self.name}: cannot be read: {reason(error)}") from None
+        if self._copying and count:
+            try:
+                if self._copy is None:
+                    self._copy = tempfile.TemporaryFile(buffering=_COPY_BUFFER)  # noqa: SIM115  lives as long as this
+                self._copy.write(target[:count])
+            except OSError:
+                self._copying, self._copy = False, None
+        return count
+
+    def rewind(self) -> None:
+        """Begin again. Raises FileError where a pipe could not be copied."""
+        if self._stream.seekable():
+            self._stream.seek(self._begin)
+            return
+        try:
+            if self._copy is None:
+                raise OSError
+            self._copy.seek(0)  # writes what its buffer holds, so the disk may be full here too
+        except OSError:
+            raise FileError(
+                f"{self.name}: the lines of a topic are not together, so it must be read twice, and there was no room "
+                f"for a copy in {tempfile.gettempdir()}: give a file instead of a pipe"
+            ) from None
+        self._stream, self._copying = cast(ByteStream, self._copy), False
+
+
+class Lines:
+    """
+    A buffer over a source that holds whole lines; a last line without a newline is given one.
+
+    data: uint8[]  data[:stop] has been read and not dropped; ended: nothing comes behind it
+    before: lines of the file that lie before data[0]
+    """
+
+    def __init__(self, source: Source, block: int) -> None:
+        self.source = source
+        self.stop = 0
+        self.before = 0
+        self.ended = False
+        self._buffer = bytearray(block)
+        self.data = np.frombuffer(self._buffer, np.uint8)
+
+    def read(self, whole: bool = False) -> int:
+        """
+        Read on until the buffer is full of whole lines, or with `whole` until the end; return where the last one ends.
+
+        The buffer grows as it must. Raises FormatError for a NUL byte.
+        """
+        begin = self.stop
+        if 2 * begin > len(self.data):
+            self._grow()
+        while not self.ended:
+            if self.stop + 1 == len(self.data):  # one byte is kept for the newline that the file may lack
+                if not whole and self._buffer.rfind(b"\n", begin, self.stop) >= 0:
+                    break
+                self._grow()
+            count = self.source.readinto(memoryview(self._buffer)[self.stop : -1])
+            self.stop += count
+            self.ended = count == 0
+        place = self._buffer.find(0, begin, self.stop)
+        if place >= 0:
+            raise FormatError(f"{self.source.name}:{self.line(place)}: expected text, found a NUL byte")
+        if not self.ended:
+            return self._buffer.rfind(b"\n", begin, self.stop) + 1
+        if self.stop and self.data[self.stop - 1] != ord("\n"):
+            self.data[self.stop] = ord("\n")
+            self.stop += 1
+        return self.stop
+
+    def drop(self, count: int, before: int) -> None:
+        """Forget the first `count` bytes, which are the lines up to number `before`; the rest moves to the front."""
+        self.data[: self.stop - count] = self.data[count : self.stop].copy()
+        self.stop -= count
+        self.before = before
+
+    def count(self, start: int, stop: int) -> int:
+        """Lines that end in data[start:stop]."""
+        return int(np.count_nonzero(self.data[start:stop] == ord("\n")))
+
+    def line(self, place: int) -> int:
+        """Number, from 1, of the line that data[place] belongs to."""
+        return self.before + 1 + self.count(0, place)
+
+    def line_start(self, place: int) -> int:
+        """Where the line that data[place] belongs to begins."""
+        return self._buffer.rfind(b"\n", 0, place) + 1
+
+    def token(self, place: int) -> bytes:
+        """The bytes from data[place] up to the next blank."""
+        end = place
+        while end < self.stop and self.data[end] not in b" \t\n\v\f\r":
+            end += 1
+        return self.data[place:end].tobytes()
+
+    def _grow(self) -> None:
+        larger = bytearray(2 * len(self._buffer))
+        larger[: self.stop] = self._buffer[: self.stop]
+        self._buffer, self.data = larger, np.frombuffer(larger, np.uint8)

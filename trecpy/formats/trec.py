@@ -1,0 +1,470 @@
+"""
+TREC's text formats to packed arrays: qrels, judgement groups, preferences, runs, z-scores.
+
+One reader with one switch. `strict=False` reads as trec_eval does, which takes what looks like a mistake in silence,
+and notes each kind of mistake once, with its place and how often it came; `strict=True` makes errors of them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trecpy.errors import FileError, FormatError, ZScoreError
+from trecpy.formats.numbers import strtod
+from trecpy.formats.source import Lines, Source
+from trecpy.kernels import parse as kernel
+from trecpy.kernels import rank
+from trecpy.kernels.dtypes import Bytes, Integers, Reals
+from trecpy.packed import Block, Documents, Judgements, Preferences, Qrels
+from trecpy.protocol import Compat
+from trecpy.text import plural, quoted
+
+# Small enough for a processor's cache, large enough that what is done once a block does not count.
+BLOCK = 1 << 22
+_MOST_RECORDS = 1 << 18
+_BOM = b"\xef\xbb\xbf"
+_powers = np.empty((0, 3), np.uint64)
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """
+    What a line is: its columns by name, which one is the value and what the value is called, and what is no data.
+
+    exact: no further columns; integer: the value is an integer, else a real number; comments: as the kernel has them
+    """
+
+    columns: str
+    value: str
+    exact: bool
+    integer: bool
+    comments: int
+    blanks: bool = False
+
+    def packed(self) -> Integers:
+        """The kernel's layout: int64[LAYOUT_SIZE]."""
+        names = self.columns.split()
+        packed = np.full(kernel.LAYOUT_SIZE, -1, np.int64)
+        packed[kernel.COLUMNS], packed[kernel.EXACT] = len(names), self.exact
+        packed[kernel.COMMENTS], packed[kernel.BLANKS], packed[kernel.INTEGER] = (
+            self.comments,
+            self.blanks,
+            self.integer,
+        )
+        for entry, name in (
+            (kernel.DOC, "docno"), (kernel.VALUE, self.value), (kernel.TAG, "tag"),
+            (kernel.GROUP, "group"), (kernel.SUBGROUP, "subgroup"),
+        ):  # fmt: skip
+            packed[entry] = names.index(name) if name in names else -1
+        return packed
+
+
+JUDGEMENT_LAYOUTS = {
+    "qrels": Layout("topic iter docno level", "level", exact=True, integer=True, comments=kernel.HASH_FIRST),
+    "qrels_jg": Layout("topic group docno level", "level", exact=True, integer=True, comments=kernel.HASH_FIRST),
+    "prefs": Layout("topic group subgroup docno level", "level", exact=True, integer=False, comments=kernel.HASH_FIRST),
+    "qrels_prefs": Layout("topic group docno level", "level", exact=True, integer=False, comments=kernel.HASH_FIRST),
+}
+RUN_LAYOUT = Layout(
+    "topic iter docno rank score tag", "score", exact=False, integer=False, comments=kernel.HASH_INDENTED, blanks=True
+)
+
+
+class Records:
+    """
+    One row a line, for as many lines as are in the buffer.
+
+    topic: int32[n]; spans: int64[n, 2, 4 or 6]  place and size of docno, group, subgroup; hashes: uint64[n]
+    score: float64[n] or level: int64[n]  the value; slow: int64[n, 2]  the kernel's
+    """
+
+    def __init__(self, width: int) -> None:
+        self.topic = np.empty(0, np.int32)
+        self.spans = np.empty((0, width), np.int64)
+        self.hashes = np.empty(0, np.uint64)
+        self.score = np.empty(0)
+        self.level = np.empty(0, np.int64)
+        self.slow = np.empty((0, 2), np.int64)
+
+    def reserve(self, used: int, length: int) -> None:
+        """Make room for `length` rows, of which the first `used` are kept."""
+        if length > len(self.topic):
+            for name, column in vars(self).items():
+                setattr(self, name, enlarged(column, used, length))
+
+    def keep(self, first: int, stop: int) -> None:
+        """Move rows first..stop-1 to the front."""
+        for column in vars(self).values():
+            column[: stop - first] = column[first:stop].copy()
+
+
+def enlarged(array: NDArray[T], used: int, length: int) -> NDArray[T]:
+    """A longer array with the same first `used` rows."""
+    larger = np.empty((length, *array.shape[1:]), array.dtype)
+    larger[:used] = array[:used]
+    return larger
+
+
+class Reader:
+    """
+    Feeds lines to the kernel; keeps what it carries from one block to the next, and says what it found.
+
+    After read(), the first `count` rows of `records` are the lines that lie in the buffer.
+    """
+
+    def __init__(self, source: Source, layout: Layout, compat: Compat, strict: bool, block: int = BLOCK) -> None:
+        self.source, self.layout, self.strict = source, layout, strict
+        self.lines = Lines(source, block)
+        self.records = Records(2 + 2 * sum(name in ("group", "subgroup") for name in layout.columns.split()))
+        self.notes: list[str] = []
+        self.tag = b""
+        self._packed = layout.packed()
+        if compat == "9.0.8":
+            self._packed[kernel.COMMENTS] = kernel.NO_COMMENTS
+        self._powers = powers_of_five()
+        self._state = np.zeros(kernel.STATE_SIZE, np.int64)
+        self._state[kernel.CURRENT] = -1
+        self._notes = np.zeros((kernel.NOTES_SIZE, 3), np.int64)
+        self._found = [b""] * kernel.NOTES_SIZE
+        self._slots = np.full(2, -1, np.int32)
+        self._topics = np.empty((0, 3), np.int64)
+        self._arena = np.empty(0, np.uint8)
+        self._parsed: int | None = None  # what lies before it in the buffer has been parsed; None: nothing was read yet
+
+    @property
+    def count(self) -> int:
+        """Records in the buffer."""
+        return int(self._state[kernel.RECORDS])
+
+    @property
+    def mixed(self) -> bool:
+        """Did a topic come back after another one?"""
+        return bool(self._state[kernel.MIXED])
+
+    @property
+    def topics(self) -> int:
+        """Topics seen so far."""
+        return int(self._state[kernel.TOPICS])
+
+    def topic_id(self, number: int) -> bytes:
+        """The id of a topic, by its number in order of appearance."""
+        at, size, _ = self._topics[number]
+        return self._arena[at : at + size].tobytes()
+
+    def read(self, whole: bool = False) -> bool:
+        """Read on, with `whole` to the end; return whether there may be more. The end is where conclude() says."""
+        stop = self.lines.read(whole)
+        start = self._begin(stop) if self._parsed is None else self._parsed
+        self._make_room(start, stop)
+        records, before = self.records, self._notes[:, 0].copy()
+        self._state[kernel.SLOW] = 0
+        status = kernel.parse(
+            self.lines.data, start, stop, self._packed, self._powers, self._state, self._notes, self._slots,
+            self._topics, self._arena, records.topic, records.spans, records.hashes, records.score,
+            records.score.view(np.uint64), records.level, records.slow,
+        )  # fmt: skip
+        self._parsed = stop
+        for kind in np.flatnonzero((before == 0) & (self._notes[:, 0] > 0)):
+            self._found[kind] = self.lines.token(self._notes[kind, 2])
+        for record, place in records.slow[: self._state[kernel.SLOW]].tolist():
+            self._read_slowly(record, place)
+        if status == kernel.WRONG_COLUMNS:
+            self._refuse_columns(int(self._state[kernel.LINES]), int(self._state[kernel.FOUND]))
+        if status == kernel.NAN_VALUE:
+            self._refuse_value(int(self._state[kernel.LINES]), self.lines.token(self._state[kernel.FOUND]))
+        if self._packed[kernel.TAG] >= 0 and self.count:
+            at, size = self._state[kernel.TAG_AT], self._state[kernel.TAG_SIZE]
+            self.tag = self.lines.data[at : at + size].tobytes()
+        if self.lines.ended:
+            self._conclude()
+        return not self.lines.ended
+
+    def drop(self, records: int) -> None:
+        """Forget the first `records` records, all but the last topic's, with their bytes."""
+        count, parsed = self.count, self._parsed or 0
+        place = self.lines.line_start(int(self.records.spans[records, 0]))
+        self.records.keep(records, count)
+        self.records.spans[: count - records, ::2] -= place
+        self.lines.drop(place, int(self._state[kernel.LINES]) - self.lines.count(place, parsed))
+        self._parsed = parsed - place
+        self._state[kernel.RECORDS] = count - records
+
+    def _begin(self, stop: int) -> int:
+        """Look at the first bytes; return where the first line begins."""
+        if stop == 0:
+            raise FileError(f"{self.source.name}: is empty: expected lines of '{self.layout.columns}'")
+        if self.lines.data[:3].tobytes() != _BOM:
+            return 0
+        if self.strict:
+            self.notes.append(f"{self.source.name}:1: a byte order mark was dropped")
+            return 3
+        self.notes.append(f"{self.source.name}:1: begins with a byte order mark, which is read as part of the first id")
+        return 0
+
+    def _make_room(self, start: int, stop: int) -> None:
+        """Room for what data[start:stop] can hold; a record has at least 2 bytes a column."""
+        size = stop - start
+        lines = size // (2 * int(self._packed[kernel.COLUMNS])) if size <= BLOCK else self.lines.count(start, stop)
+        self.records.reserve(self.count, self.count + lines)
+        topics = self.topics + lines
+        if topics > len(self._topics):
+            self._topics = enlarged(self._topics, self.topics, 2 * topics)
+        held = int(self._topics[self.topics - 1, :2].sum()) if self.topics else 0
+        if held + size > len(self._arena):
+            self._arena = enlarged(self._arena, held, 2 * (held + size))
+        if 2 * topics > len(self._slots):
+            self._slots = np.full(1 << (4 * topics).bit_length(), -1, np.int32)
+            kernel.rehash(self._slots, self._topics, self.topics)
+
+    def _read_slowly(self, record: int, place: int) -> None:
+        """Read a value that the kernel left: hexadecimal, or one that its 128 bits do not round."""
+        token = self.lines.token(place)
+        value, rest = strtod(token)
+        if value != value:
+            self._refuse_value(self.lines.line(place), token)
+        self.records.score[record] = value
+        if rest:
+            note = self._notes[kernel.CUT_NUMBER]
+            if note[0] == 0:
+                note[1], self._found[kernel.CUT_NUMBER] = self.lines.line(place), token
+            note[0] += 1
+
+    def _conclude(self) -> None:
+        """After the last line: turn what was counted into notes, or into an error."""
+        if not self.topics:
+            raise FormatError(
+                f"{self.source.name}: has only comments and blank lines: expected lines of '{self.layout.columns}'"
+            )
+        for kind, fate in (
+            (kernel.NOT_A_NUMBER, "it counts as 0"),
+            (kernel.CUT_NUMBER, "what follows the number is ignored"),
+        ):
+            count, line, _ = self._notes[kind]
+            if count and self.strict:
+                self._refuse_value(line, self._found[kind])
+            if count:
+                more = f" ({count:,} such lines)" if count > 1 else ""
+                self.notes.append(f"{self._wrong_value(line, self._found[kind])}; {fate}{more}")
+        comments = int(self._state[kernel.COMMENT_TOPICS])
+        if comments:
+            self.notes.append(
+                f"{self.source.name}: {plural(comments, 'line')} of a topic whose id begins with '#' "
+                "taken for comments, as trec_eval 10.0 does and 9.0.8 does not"
+            )
+
+    def _refuse_columns(self, line: int, found: int) -> None:
+        wanted = int(self._packed[kernel.COLUMNS])
+        more = "or more " if not self.layout.exact else ""
+        raise FormatError(
+            f"{self.source.name}:{line}: expected {wanted} {more}columns ({self.layout.columns}), found "
+            f"{found or 'a blank line'}"
+        )
+
+    def _refuse_value(self, line: int, found: bytes) -> None:
+        raise FormatError(self._wrong_value(line, found))
+
+    def _wrong_value(self, line: int, found: bytes) -> str:
+        column = self.layout.columns.split().index(self.layout.value) + 1
+        kind = "an integer" if self.layout.integer else "a number"
+        return (
+            f"{self.source.name}:{line}: column {column} ({self.layout.value}): expected {kind}, found {quoted(found)}"
+        )
+
+
+class RunReader:
+    """
+    A run, block by block.
+
+    notes: what was odd; tag: the run tag of the last line; both complete after the last block
+    """
+
+    def __init__(self, source: Source, compat: Compat, strict: bool, block: int = BLOCK) -> None:
+        self.notes: list[str] = []
+        self.tag = b""
+        self._source, self._compat, self._strict, self._block = source, compat, strict, block
+
+    def blocks(self) -> Iterator[Block]:
+        """
+        Yield the rankings of some topics at a time, each topic whole.
+
+        Where the lines of a topic are not together, that is seen only when it comes back. The source is then read
+        again and every topic is yielded once more: of two rankings of one topic the later one counts.
+        """
+        reader = self._reader()
+        yielded, more = False, True
+        while more:
+            more = reader.read()
+            if reader.mixed and (more or yielded):
+                name = quoted(reader.topic_id(int(reader.records.topic[reader.count - 1])))
+                self.notes.append(
+                    f"{self._source.name}: the lines of a topic are not together (seen at topic {name}): "
+                    "read twice and held in memory"
+                )
+                self._source.rewind()
+                reader = self._reader()
+                reader.read(whole=True)
+                break
+            if more:
+                topic = reader.records.topic[: reader.count]
+                whole = int(np.searchsorted(topic, topic[-1])) if len(topic) else 0
+                if whole:
+                    yield from self._rankings(reader, np.arange(whole))
+                    yielded = True
+                    reader.drop(whole)
+        topic = reader.records.topic[: reader.count]
+        yield from self._rankings(reader, np.argsort(topic, kind="stable") if reader.mixed else np.arange(len(topic)))
+        self.notes += reader.notes
+        self.tag = reader.tag
+
+    def _reader(self) -> Reader:
+        return Reader(self._source, RUN_LAYOUT, self._compat, self._strict, self._block)
+
+    def _rankings(self, reader: Reader, order: Integers) -> Iterator[Block]:
+        """The records in `order`, which has topics together, as blocks that are not much longer than usual."""
+        records = reader.records
+        topic = records.topic[order]
+        first = np.concatenate(([0], np.flatnonzero(np.diff(topic)) + 1, [len(topic)]))
+        begin = 0
+        while begin < len(first) - 1:
+            end = max(begin + 1, int(np.searchsorted(first, first[begin] + _MOST_RECORDS, "right")) - 1)
+            chosen = order[first[begin] : first[end]]
+            scores = records.score[chosen]
+            if self._compat == "9.0.8":
+                scores = as_float32(scores)
+            yield Block(
+                [reader.topic_id(int(topic[at])) for at in first[begin:end]],
+                first[begin : end + 1] - first[begin],
+                reader.lines.data,
+                records.spans[chosen],
+                records.hashes[chosen],
+                scores,
+                reader.lines.before,
+            )
+            begin = end
+
+
+def powers_of_five() -> NDArray[np.uint64]:
+    """The kernel's table, made once in a process."""
+    global _powers
+    if not len(_powers):
+        _powers = kernel.powers_of_five()
+    return _powers
+
+
+def as_float32(values: Reals) -> Reals:
+    """Rounded to float32, as trec_eval 9.0.8 stores scores and preference levels; too large becomes infinite."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32).astype(np.float64)
+
+
+def read_judgements(source: Source, form: str, compat: Compat, strict: bool) -> tuple[Judgements, list[str]]:
+    """
+    Read a whole file of judgements.
+
+    form: "qrels", "qrels_jg", "prefs" or "qrels_prefs". Returns Qrels or Preferences, and what was odd.
+    """
+    reader = Reader(source, JUDGEMENT_LAYOUTS[form], compat, strict)
+    reader.read(whole=True)
+    records, count = reader.records, reader.count
+    ids = [reader.topic_id(number) for number in range(reader.topics)]
+    by_bytes = sorted(range(len(ids)), key=ids.__getitem__)
+    place = np.empty(len(ids), np.int64)
+    place[by_bytes] = np.arange(len(ids))
+    topic = place[records.topic[:count]]
+    topics = [ids[number] for number in by_bytes]
+    data = reader.lines.data[: reader.lines.stop]
+    build = _qrels if JUDGEMENT_LAYOUTS[form].integer else _preferences
+    return build(form, source.name, topics, topic, data, records, count, compat), reader.notes
+
+
+def _qrels(
+    form: str,
+    name: str,
+    topics: list[bytes],
+    topic: Integers,
+    data: Bytes,
+    records: Records,
+    count: int,
+    compat: Compat,
+) -> Qrels:
+    spans, hashes, level = records.spans[:count], records.hashes[:count], records.level[:count]
+    group = byte_ranks(data, spans, 2) if form == "qrels_jg" else np.zeros(count, np.int64)
+    unit_key = topic * (int(group.max()) + 1) + group
+    if np.any(np.diff(unit_key) < 0):
+        order = np.argsort(unit_key, kind="stable")
+        topic, unit_key, spans = topic[order], unit_key[order], spans[order]
+        hashes, level = hashes[order], level[order]
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(unit_key)) + 1, [count]))
+    units = np.searchsorted(topic[starts[:-1]], np.arange(len(topics) + 1))
+    documents = Documents.indexed(data, np.ascontiguousarray(spans[:, :2]), hashes.copy(), starts)
+    if form == "qrels_jg" and (twice := documents.first_repeated()) is not None:
+        a, b = twice
+        raise FormatError(
+            f"{name}:{documents.line(b)}: expected a document once in a group, found {quoted(documents.docno(b))} "
+            f"again after line {documents.line(a)}"
+        )
+    return Qrels(form, name, topics, units, documents, level.copy())
+
+
+def _preferences(
+    form: str,
+    name: str,
+    topics: list[bytes],
+    topic: Integers,
+    data: Bytes,
+    records: Records,
+    count: int,
+    compat: Compat,
+) -> Preferences:
+    spans, level = records.spans[:count], records.score[:count]
+    if compat == "9.0.8":
+        level = as_float32(level)
+    group = byte_ranks(data, spans, 2)
+    subgroup = byte_ranks(data, spans, 4) if spans.shape[1] > 4 else np.zeros(count, np.int64)
+    docno = byte_ranks(data, spans, 0)
+    # A document has many lines; it is one document of its topic, and a topic's documents are in byte order.
+    _, first, document = np.unique(topic * (docno.max() + 1) + docno, return_index=True, return_inverse=True)
+    starts = np.searchsorted(topic[first], np.arange(len(topics) + 1))
+    documents = Documents.indexed(data, np.ascontiguousarray(spans[first, :2]), records.hashes[:count][first], starts)
+    order = np.lexsort((subgroup, group, topic))
+    return Preferences(
+        form, name, topics, np.arange(len(topics) + 1), documents, np.zeros(len(first), np.int64), rank.SMALLER_FIRST,
+        lines=np.searchsorted(topic[order], np.arange(len(topics) + 1)), group=group[order], subgroup=subgroup[order],
+        document=document[order], line_level=level[order],
+    )  # fmt: skip
+
+
+def byte_ranks(data: Bytes, spans: Integers, column: int) -> Integers:
+    """int64[N]: the place in byte order of each record's string in a column of spans, equal strings at one place."""
+    known = np.empty((len(spans), 3), np.int64)
+    slots = np.full(1 << (2 * len(spans)).bit_length(), -1, np.int32)
+    distinct = kernel.intern(data, spans, column, slots, known)
+    names = [data[at : at + size].tobytes() for at, size in spans[known[:distinct, 0], column : column + 2].tolist()]
+    ranks = np.empty(distinct, np.int64)
+    ranks[sorted(range(distinct), key=names.__getitem__)] = np.arange(distinct)
+    return ranks[known[:, 1]]
+
+
+def read_zscores(source: Source) -> dict[bytes, dict[bytes, tuple[float, float]]]:
+    """
+    Read `topic measure mean stddev` lines: topic -> measure's printed name -> (mean, stddev).
+
+    Raises ZScoreError: no lines, or one that has not exactly four columns (comments and blank lines have not).
+    """
+    lines = Lines(source, BLOCK)
+    stop = lines.read(whole=True)
+    if stop == 0:
+        raise ZScoreError(f"{source.name}: is empty: expected lines of 'topic measure mean stddev'")
+    scores: dict[bytes, dict[bytes, tuple[float, float]]] = {}
+    for number, line in enumerate(lines.data[: stop - 1].tobytes().split(b"\n"), 1):
+        columns = line.split()
+        if len(columns) != 4:
+            found = len(columns) or "a blank line"
+            raise ZScoreError(f"{source.name}:{number}: expected 4 columns (topic measure mean stddev), found {found}")
+        topic, measure, mean, stddev = columns
+        scores.setdefault(topic, {}).setdefault(measure, (strtod(mean)[0], strtod(stddev)[0]))
+    return scores

@@ -1,0 +1,205 @@
+"""
+What a level is worth, and the ideal ranking that follows from it.
+
+A topic's gain table has an entry for each pair of the parameters and for each level 0..top that no pair names, which is
+worth itself. trec_eval sorts the entries by gain with a comparison that is the difference cut to a 32-bit integer, so
+that gains closer than 1, or further apart than 2**31, are not ordered; its doubles come from that order, so it is kept.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from trecpy.kernels.dtypes import Flags, Integers, Reals
+from trecpy.kernels.walk import running
+
+Entry = tuple[int, float]
+
+# Up to this level an order that is not by number is worked out entry by entry. trec_eval takes time with the square of
+# the level, so that nobody has seen its order of a larger table; those are sorted by number.
+_LARGEST_LISTED = 1 << 17
+
+_INT32 = 2**31
+
+
+@dataclass(frozen=True)
+class Gains:
+    """pairs: (level, gain) in the order given; a level that is not named is worth itself."""
+
+    pairs: tuple[Entry, ...] = ()
+
+    @property
+    def named(self) -> frozenset[int]:
+        """The levels that have a gain of their own."""
+        return frozenset(level for level, _ in self.pairs)
+
+
+BY_LEVEL = Gains()
+
+
+def _compared(a: float, b: float) -> int:
+    """A - b cut to a 32-bit integer, as x86-64 does: the smallest one where it is NaN or does not fit."""
+    difference = a - b
+    return int(difference) if -_INT32 - 1 < difference < _INT32 else -_INT32
+
+
+def _merge_sorted(entries: list[Entry]) -> list[Entry]:
+    """Sorted as a merge sort does with that comparison: halves first, the left one taken where it is not greater."""
+    if len(entries) < 2:
+        return entries
+    left, right = _merge_sorted(entries[: len(entries) // 2]), _merge_sorted(entries[len(entries) // 2 :])
+    merged: list[Entry] = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        if _compared(left[i][1], right[j][1]) <= 0:
+            merged.append(left[i])
+            i += 1
+        else:
+            merged.append(right[j])
+            j += 1
+    return merged + left[i:] + right[j:]
+
+
+@dataclass(frozen=True)
+class GainTable:
+    """
+    The entries of topics whose largest level is `top`, -1 where none is judged.
+
+    gain: level -> gain of a ranked document; ideal: level -> (place in order, gain) of the entry that stands for the
+    judged documents; lowest, highest, last: the smallest, the largest, the last entry's gain; ordered: is the order
+    by number? A level that is named twice is ranked by its first entry in order, and judged by its first pair.
+    """
+
+    gain: dict[int, float]
+    ideal: dict[int, tuple[int, float]]
+    lowest: float
+    highest: float
+    last: float
+    ordered: bool
+
+    @classmethod
+    def of(cls, gains: Gains, top: int, present: Iterable[int]) -> "GainTable":
+        """
+        present: the levels that occur. A level 0..top that neither occurs nor is named decides nothing but the order of
+        a table that is not sorted by number, and the largest gain: it is listed only where it does.
+        """
+        plain = all(gain.is_integer() and abs(gain) < _INT32 / 2 for _, gain in gains.pairs) and top < _INT32 / 2
+        by_number = plain or top > _LARGEST_LISTED
+        if by_number:
+            largest = top
+            while largest in gains.named:
+                largest -= 1
+            levels = {level for level in present if level >= 0} | ({largest} if largest >= 0 else set())
+        else:
+            levels = set(range(top + 1))
+        listed = [*gains.pairs, *((level, float(level)) for level in sorted(levels - gains.named))]
+        entries = list(enumerate(gain for _, gain in listed))
+        entries = sorted(entries, key=lambda entry: entry[1]) if by_number else _merge_sorted(entries)
+        gain_of: dict[int, float] = {}
+        place_of: dict[int, int] = {}
+        for place, (number, gain) in enumerate(entries):
+            gain_of.setdefault(listed[number][0], gain)
+            place_of[number] = place
+        ideal: dict[int, tuple[int, float]] = {}
+        for number, (level, gain) in enumerate(listed):
+            ideal.setdefault(level, (place_of[number], gain))
+        order = [gain for _, gain in entries]
+        return cls(
+            gain_of,
+            ideal,
+            min(order, default=0.0),
+            max(order, default=0.0),
+            order[-1] if order else 0.0,
+            order == sorted(order),
+        )
+
+
+@dataclass(frozen=True)
+class Graded:
+    """
+    The gains of all judged documents, and the ideal ranking of each unit of judgements: best first, gains above 0 only.
+
+    document: float64[J], outside: float64[U]  gain of each judged document, and of any other in a unit's ranking
+    lowest, highest: float64[U]  of the unit's gain table
+    gain: float64[M], starts: int64[U+1]  the ideal rankings; dcg: float64[M]  sum of gain/log2(rank+1) so far
+    total: float64[U]  sum of the ideal gains; term: float64[U]  the gain behind the last of them, 0 where none is
+    ordered: are all gain tables sorted by gain?
+    """
+
+    document: Reals
+    outside: Reals
+    lowest: Reals
+    highest: Reals
+    gain: Reals
+    starts: Integers
+    dcg: Reals
+    total: Reals
+    term: Reals
+    ordered: bool
+
+    def ideal_dcg(self, units: Integers, rank: Integers | int) -> Reals:
+        """float64[Q]: the ideal DCG of units: int64[Q] at a rank, or at the last document of a shorter one; or 0."""
+        at = np.minimum(rank, self.starts[units + 1] - self.starts[units])
+        return _at(self.dcg, self.starts[units] + at - 1, at > 0)
+
+
+def _at(values: Reals, places: Integers, where: Flags) -> Reals:
+    """values[places] where that is asked for, 0 elsewhere."""
+    result = np.zeros(len(places))
+    result[where] = values[places[where]]
+    return result
+
+
+def grade(level: Integers, starts: Integers, top: Integers, gains: Gains, discounts: Reals) -> Graded:
+    """
+    Work out gains and ideal rankings.
+
+    level: int64[J], starts: int64[U+1]  judged levels by unit; top: int64[U]  largest level, -1 where none is >= 0
+    discounts: float64[longest unit + 1]  log2(rank + 1)
+    """
+    unit = np.repeat(np.arange(len(top)), np.diff(starts))
+    lowest, highest, outside = np.zeros(len(top)), np.maximum(top, 0).astype(float), np.zeros(len(top))
+    document = np.maximum(level, 0).astype(float)
+    ideal_gain, place = document.copy(), level.copy()
+    empty, ordered = top <= 0, True
+    if gains.pairs:
+        # Units of one largest level share a table.
+        by_top = np.argsort(top, kind="stable")
+        lines = np.argsort(top[unit], kind="stable")
+        tops, first_unit = np.unique(top[by_top], return_index=True)
+        unit_bounds = np.append(first_unit, len(top))
+        line_bounds = np.searchsorted(top[unit][lines], np.append(tops, np.iinfo(np.int64).max))
+        line_bounds[-1] = len(lines)
+        for i, largest in enumerate(tops.tolist()):
+            units = by_top[unit_bounds[i] : unit_bounds[i + 1]]
+            chosen = lines[line_bounds[i] : line_bounds[i + 1]]
+            present, kind = np.unique(np.maximum(level[chosen], -2), return_inverse=True)
+            table = GainTable.of(gains, largest, present.tolist())
+            document[chosen] = np.array([table.gain.get(v if v >= 0 else -2, 0.0) for v in present.tolist()])[kind]
+            ideal = [table.ideal.get(v, (-1, 0.0)) if v >= 0 else (-1, 0.0) for v in present.tolist()]
+            place[chosen] = np.array([p for p, _ in ideal], np.int64)[kind]
+            ideal_gain[chosen] = np.array([g for _, g in ideal])[kind]
+            lowest[units], highest[units] = table.lowest, table.highest
+            outside[units] = table.gain.get(-1, 0.0)
+            empty[units] = table.last <= 0
+            ordered = ordered and table.ordered
+    judged = np.flatnonzero(level >= 0)
+    order = judged[np.lexsort((-place[judged], unit[judged]))]
+    gain = ideal_gain[order]
+    # An ideal ranking ends before the first gain that is not above 0; that one is its term.
+    bounds = np.searchsorted(unit[order], np.arange(len(top) + 1))
+    stops = np.append(np.flatnonzero(gain <= 0), len(gain))
+    end = np.minimum(stops[np.searchsorted(stops, bounds[:-1])], bounds[1:])
+    term = _at(gain, end, end < bounds[1:])
+    end = np.where(empty, bounds[:-1], end)
+    kept = np.arange(len(gain)) < end[unit[order]]
+    gain = gain[kept]
+    lengths = end - bounds[:-1]
+    ideal_starts = np.concatenate(([0], np.cumsum(lengths)))
+    rank = np.arange(1, len(gain) + 1) - np.repeat(ideal_starts[:-1], lengths)
+    dcg, sums = np.empty(len(gain)), np.empty(len(gain))
+    running(gain / discounts[rank], ideal_starts, dcg)
+    running(gain, ideal_starts, sums)
+    total = _at(sums, ideal_starts[1:] - 1, lengths > 0)
+    return Graded(document, outside, lowest, highest, gain, ideal_starts, dcg, total, term, ordered)

@@ -1,0 +1,235 @@
+"""Records of a run to rankings, and rankings to relevance levels: order, ties, duplicates, the lookup in the qrels."""
+
+import numpy as np
+
+from trecpy.kernels._jit import compiled
+from trecpy.kernels.dtypes import Bytes, Hashes, Integers, Numbers, Reals
+
+# What a ranked document's level is where the qrels give it none that counts.
+UNJUDGED, NEGATIVE = -1, -2
+
+# How documents of equal score are ordered: by docno, byte by byte, the larger or the smaller first.
+LARGER_FIRST, SMALLER_FIRST = 1, -1
+
+_ONE = np.uint64(1)
+
+
+def table_size(count: int) -> int:
+    """Slots of a hash table for `count` keys: a power of two, at most half full."""
+    return 1 << max(1, (2 * count - 1).bit_length())
+
+
+def table_starts(counts: Integers) -> Integers:
+    """
+    Where the table of each group begins when the tables of many groups lie end to end.
+
+    counts: int64[U] keys of each group. Returns int64[U+1]; each length is a power of two at least twice the count.
+    """
+    sizes = 1 << np.ceil(np.log2(np.maximum(2 * counts, 2))).astype(np.int64)
+    return np.concatenate(([0], np.cumsum(sizes)))
+
+
+@compiled
+def _compare(a: Bytes, at: int, size: int, b: Bytes, start: int, length: int) -> int:
+    """Below, equal to or above 0 as a[at:at+size] sorts before, with or behind b[start:start+length], as C's strcmp."""
+    for i in range(min(size, length)):
+        if a[at + i] != b[start + i]:
+            return 1 if a[at + i] > b[start + i] else -1
+    return size - length
+
+
+@compiled
+def index(
+    data: Bytes,
+    spans: Integers,
+    hashes: Hashes,
+    starts: Integers,
+    table: Integers,
+    slots: Numbers,
+    repeated: Integers,
+) -> None:
+    """
+    Make the table by which rank() finds a document in its topic's judgements.
+
+    Reads
+        data: uint8[]; spans: int64[N, 2]  place and size of each docno in data; hashes: uint64[N]
+        starts: int64[U+1]  judgements of unit u are starts[u]:starts[u+1]
+        table: int64[U+1]  slots of unit u are table[u]:table[u+1], from table_starts()
+    Writes
+        slots: int32[table[U]]  number of a judgement, -1 where free (as given)
+        repeated: int64[U, 2]  the first two judgements of the document that the unit judges twice (the first such
+            document in byte order), -1 where there is none (as given)
+    """
+    for u in range(len(starts) - 1):
+        base = table[u]
+        mask = np.uint64(table[u + 1] - base - 1)
+        for j in range(starts[u], starts[u + 1]):
+            slot = hashes[j] & mask
+            while slots[base + np.int64(slot)] >= 0:
+                k = np.int64(slots[base + np.int64(slot)])
+                if (
+                    hashes[k] == hashes[j]
+                    and _compare(data, spans[k, 0], spans[k, 1], data, spans[j, 0], spans[j, 1]) == 0
+                ):
+                    r = repeated[u, 0]
+                    if r < 0 or _compare(data, spans[j, 0], spans[j, 1], data, spans[r, 0], spans[r, 1]) < 0:
+                        repeated[u, 0], repeated[u, 1] = k, j
+                    break
+                slot = (slot + _ONE) & mask
+            if slots[base + np.int64(slot)] < 0:
+                slots[base + np.int64(slot)] = j
+
+
+@compiled
+def _before(a: int, b: int, data: Bytes, spans: Integers, scores: Reals, ties: int) -> bool:
+    """Is record a ranked before record b, or with it?"""
+    if scores[a] > scores[b]:
+        return True
+    if scores[a] < scores[b]:
+        return False
+    return ties * _compare(data, spans[a, 0], spans[a, 1], data, spans[b, 0], spans[b, 1]) >= 0
+
+
+@compiled
+def _sort(
+    begin: int, end: int, data: Bytes, spans: Integers, scores: Reals, ties: int, order: Integers, spare: Integers
+) -> None:
+    """
+    Put the records begin..end-1 in rank order into order[:end-begin].
+
+    Runs come sorted nearly always, so what is in order is found first and only the rest is merged: linear on sorted
+    records, n log n on any others.
+    """
+    n = end - begin
+    runs = 0
+    starts = np.empty(n + 1, np.int64)
+    for i in range(n):
+        order[i] = begin + i
+        if i == 0 or not _before(begin + i - 1, begin + i, data, spans, scores, ties):
+            starts[runs] = i
+            runs += 1
+    starts[runs] = n
+    while runs > 1:
+        kept = 0
+        for r in range(0, runs, 2):
+            low, middle = starts[r], starts[r + 1]
+            high = starts[r + 2] if r + 1 < runs else middle
+            i, j = low, middle
+            for out in range(low, high):
+                if j >= high or (i < middle and _before(order[i], order[j], data, spans, scores, ties)):
+                    spare[out] = order[i]
+                    i += 1
+                else:
+                    spare[out] = order[j]
+                    j += 1
+            starts[kept] = low
+            kept += 1
+        starts[kept] = n
+        for i in range(n):
+            order[i] = spare[i]
+        runs = kept
+
+
+@compiled
+def rank(
+    data: Bytes,
+    spans: Integers,
+    hashes: Hashes,
+    scores: Reals,
+    starts: Integers,
+    units: Integers,
+    judged_data: Bytes,
+    judged_spans: Integers,
+    judged_hashes: Hashes,
+    judged_level: Integers,
+    table: Integers,
+    slots: Numbers,
+    ties: int,
+    depth: int,
+    judged_only: bool,
+    order: Integers,
+    spare: Integers,
+    seen: Numbers,
+    levels: Integers,
+    judgement: Integers,
+    level_starts: Integers,
+    repeated: Integers,
+) -> None:
+    """
+    Rank each topic of a block and look its documents up in each of the topic's units of judgements.
+
+    Reads
+        data: uint8[]; spans: int64[N, >=2]; hashes: uint64[N]; scores: float64[N]  the run's records, topics together
+        starts: int64[B+1]  records of topic b are starts[b]:starts[b+1]
+        units: int64[B, 2]  first and last + 1 of the topic's units; a unit is one topic of the qrels, or one group
+        judged_*, table, slots  as index() has them; judged_level: int64[J]
+        ties: LARGER_FIRST or SMALLER_FIRST; depth: documents that are kept; judged_only: bool
+    Scratch
+        order, spare: int64[longest topic]; seen: int32[table_size(longest topic)]
+    Writes
+        levels: int64[depths of all units together]  level at each rank, UNJUDGED or NEGATIVE
+        judgement: int64[as levels]  number of the judgement, -1 where there is none
+        level_starts: int64[units of all topics + 1], [0] given  ranking of the next unit ends here
+        repeated: int64[B, 3]  two records of the document that is ranked twice (the first in byte order) or -1, and
+            whether it is only ranked twice behind depth
+    Nothing is checked here.
+    """
+    out = level_starts[0]
+    unit = 0
+    for b in range(len(starts) - 1):
+        begin, end = starts[b], starts[b + 1]
+        _sort(begin, end, data, spans, scores, ties, order, spare)
+        kept = min(depth, end - begin)
+        size = 2
+        while size < 2 * (end - begin):
+            size *= 2
+        mask = np.uint64(size - 1)
+        seen[:size] = -1
+        repeated[b, 0], repeated[b, 2] = -1, 0
+        for i in range(end - begin):
+            r = order[i]
+            slot = hashes[r] & mask
+            while seen[slot] >= 0:
+                s = begin + np.int64(seen[slot])
+                if (
+                    hashes[s] == hashes[r]
+                    and _compare(data, spans[s, 0], spans[s, 1], data, spans[r, 0], spans[r, 1]) == 0
+                ):
+                    first = repeated[b, 0]
+                    hidden = i >= kept
+                    if first < 0 or (
+                        hidden == (repeated[b, 2] == 1)
+                        and _compare(data, spans[r, 0], spans[r, 1], data, spans[first, 0], spans[first, 1]) < 0
+                    ):
+                        repeated[b, 0], repeated[b, 1], repeated[b, 2] = s, r, hidden
+                    break
+                slot = (slot + _ONE) & mask
+            if seen[slot] < 0:
+                seen[slot] = r - begin
+        for u in range(units[b, 0], units[b, 1]):
+            base = table[u]
+            mask = np.uint64(table[u + 1] - base - 1)
+            for i in range(kept):
+                r = order[i]
+                slot = hashes[r] & mask
+                found = np.int64(slots[base + np.int64(slot)])
+                while found >= 0:
+                    if (
+                        judged_hashes[found] == hashes[r]
+                        and _compare(
+                            judged_data, judged_spans[found, 0], judged_spans[found, 1], data, spans[r, 0], spans[r, 1]
+                        )
+                        == 0
+                    ):
+                        break
+                    slot = (slot + _ONE) & mask
+                    found = np.int64(slots[base + np.int64(slot)])
+                level = UNJUDGED
+                if found >= 0:
+                    level = judged_level[found] if judged_level[found] >= 0 else NEGATIVE
+                if level < 0 and judged_only:
+                    continue
+                levels[out], judgement[out] = level, found
+                out += 1
+            unit += 1
+            level_starts[unit] = out

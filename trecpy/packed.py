@@ -1,0 +1,187 @@
+"""Judgements and rankings as packed arrays: frozen records, built by trecpy.formats, read by everything behind it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trecpy.gains import Gains, Graded, grade
+from trecpy.kernels import rank as kernel
+from trecpy.kernels.dtypes import Bytes, Hashes, Integers, Numbers, Reals
+from trecpy.tables import discounts
+
+
+@dataclass(frozen=True)
+class Documents:
+    """
+    Documents by unit, with the table by which a ranked document is found among them.
+
+    data: uint8[]; spans: int64[J, 2]  place and size of each docno in data; hashes: uint64[J]
+    starts: int64[U+1]  documents of unit u are starts[u]:starts[u+1]
+    table, slots  as trecpy.kernels.rank.index() makes them
+    repeated: int64[U, 2]  two places of the document that a unit names twice (the first in byte order), or -1
+    """
+
+    data: Bytes
+    spans: Integers
+    hashes: Hashes
+    starts: Integers
+    table: Integers
+    slots: Numbers
+    repeated: Integers
+
+    @classmethod
+    def indexed(cls, data: Bytes, spans: Integers, hashes: Hashes, starts: Integers) -> "Documents":
+        """Make the table."""
+        table = kernel.table_starts(np.diff(starts))
+        slots = np.full(table[-1], -1, np.int32)
+        repeated = np.full((len(starts) - 1, 2), -1, np.int64)
+        kernel.index(data, spans, hashes, starts, table, slots, repeated)
+        return cls(data, spans, hashes, starts, table, slots, repeated)
+
+    def docno(self, j: int) -> bytes:
+        """The docno of document j."""
+        at, size = self.spans[j]
+        return self.data[at : at + size].tobytes()
+
+    def line(self, j: int) -> int:
+        """Number of the line that document j stands in."""
+        return 1 + int(np.count_nonzero(self.data[: self.spans[j, 0]] == ord("\n")))
+
+    def first_repeated(self) -> tuple[int, int] | None:
+        """Two places of the first document that some unit names twice, or None."""
+        units = np.flatnonzero(self.repeated[:, 0] >= 0)
+        return (int(self.repeated[units[0], 0]), int(self.repeated[units[0], 1])) if len(units) else None
+
+
+@dataclass(frozen=True)
+class Block:
+    """
+    The rankings of some topics, as a run file has them: not in rank order.
+
+    topics: list of B topic ids; starts: int64[B+1]  records of topic b are starts[b]:starts[b+1]
+    data, spans, hashes  the docnos, as in Documents, one a record; scores: float64[N]
+    before: lines of the file that lie before data[0]
+    """
+
+    topics: list[bytes]
+    starts: Integers
+    data: Bytes
+    spans: Integers
+    hashes: Hashes
+    scores: Reals
+    before: int
+
+    def docno(self, record: int) -> bytes:
+        """The docno of a record."""
+        at, size = self.spans[record]
+        return self.data[at : at + size].tobytes()
+
+    def line(self, record: int) -> int:
+        """Number of the line that a record stands in."""
+        return self.before + 1 + int(np.count_nonzero(self.data[: self.spans[record, 0]] == ord("\n")))
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """
+    Some topics' rankings joined with the judgements: one ranking for each unit of each topic.
+
+    unit: int64[Q]  unit of each ranking; starts: int64[Q+1]  ranking q is levels[starts[q]:starts[q+1]]
+    levels: int64[N]  at each rank; -1 outside the judgements, -2 judged negative
+    documents: int64[N]  the judged document at each rank, -1 where there is none
+    repeated: int64[B, 3]  of each topic: two records of a document that is ranked twice or -1; 1 if only behind depth
+    """
+
+    unit: Integers
+    starts: Integers
+    levels: Integers
+    documents: Integers
+    repeated: Integers
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """
+    What every kind of judgements has: topics in byte order, each with one unit, or one for each of its groups.
+
+    form: the name of the format, as -R has it; name: of the file
+    units: int64[T+1]  units of topic t are units[t]:units[t+1]; level: int64[J]  of each document
+    """
+
+    form: str
+    name: str
+    topics: list[bytes]
+    units: Integers
+    documents: Documents
+    level: Integers
+    ties: int = kernel.LARGER_FIRST
+    places: dict[bytes, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "places", {topic: t for t, topic in enumerate(self.topics)})
+
+    def find(self, topics: Sequence[bytes]) -> Integers:
+        """int64[B]: place of each topic among the judged ones, -1 where it is not judged."""
+        places = self.places
+        return np.fromiter((places.get(topic, -1) for topic in topics), np.int64, len(topics))
+
+    def rank(self, block: Block, places: Integers, depth: int | None, judged_only: bool) -> Ranked:
+        """Rank each topic of a block, best first, and look each document up; places: int64[B], none of them -1."""
+        units = np.stack((self.units[places], self.units[places + 1]), axis=1)
+        sizes = np.diff(block.starts)
+        longest = int(sizes.max(initial=0))
+        each = units[:, 1] - units[:, 0]
+        most = int((each * sizes).sum())
+        levels, documents = np.empty(most, np.int64), np.empty(most, np.int64)
+        starts = np.zeros(int(each.sum()) + 1, np.int64)
+        repeated = np.empty((len(places), 3), np.int64)
+        kernel.rank(
+            block.data, block.spans, block.hashes, block.scores, block.starts, units,
+            self.documents.data, self.documents.spans, self.documents.hashes, self.level, self.documents.table,
+            self.documents.slots, self.ties, 2**62 if depth is None else depth, judged_only,
+            np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(kernel.table_size(longest), np.int32),
+            levels, documents, starts, repeated,
+        )  # fmt: skip
+        unit = np.repeat(units[:, 1] - np.cumsum(each), each) + np.arange(each.sum())
+        return Ranked(unit, starts, levels, documents, repeated)
+
+
+@dataclass(frozen=True)
+class Qrels(Judgements):
+    """Judgements by level, those below 0 unjudged: -R qrels, one unit a topic, or -R qrels_jg, one a group."""
+
+    _memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def top(self) -> Integers:
+        """int64[U]: the largest level of each unit, -1 where none is >= 0."""
+        return np.maximum(np.maximum.reduceat(self.level, self.documents.starts[:-1]), -1)
+
+    def count(self, least: int, below: int | None = None) -> Integers:
+        """int64[U]: documents of each unit with a level >= 0, >= least and < below."""
+        counted = (self.level >= max(least, 0)) & (self.level < below if below is not None else True)
+        sums = np.concatenate(([0], np.cumsum(counted)))
+        return sums[self.documents.starts[1:]] - sums[self.documents.starts[:-1]]
+
+    def graded(self, gains: Gains) -> Graded:
+        """Gains and ideal rankings; worked out once for each choice of gains."""
+        if gains not in self._memo:
+            longest = int(np.diff(self.documents.starts).max(initial=0))
+            self._memo[gains] = grade(self.level, self.documents.starts, self.top(), gains, discounts(longest))
+        return self._memo[gains]  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Preferences(Judgements):
+    """
+    Preferences between documents: -R prefs or -R qrels_prefs. A topic is one unit of distinct documents in byte order.
+
+    lines: int64[T+1]  lines of topic t are lines[t]:lines[t+1], sorted by group and subgroup
+    group, subgroup: int64[L]  place in byte order of the name; document: int64[L]; line_level: float64[L]
+    """
+
+    lines: Integers = field(default_factory=lambda: np.zeros(1, np.int64))
+    group: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    subgroup: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    document: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    line_level: Reals = field(default_factory=lambda: np.zeros(0))

@@ -1,0 +1,314 @@
+"""
+What a measure is, and how names and parameters become columns. Knows no measure.
+
+`@measure(...)` above a formula declares it: name, parameters, aggregate, nicknames, generation. The order of
+declaration is the order in which columns are printed. Everything else follows: command-line names, help, README's
+table, the tests of agreement.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from trecpy.errors import MeasureError, ParameterError
+from trecpy.formats.numbers import strtod, strtol
+from trecpy.gains import Gains
+from trecpy.protocol import Compat
+from trecpy.text import quoted
+
+
+class Aggregate(Enum):
+    """How a column's topics become one value. The value says it in words."""
+
+    MEAN = "mean"
+    SUM = "sum"
+    GEOMETRIC = "geometric mean"
+    TOPICS = "number of topics"
+    TAG = "the run's tag"
+    NONE = "none"
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Kinds of parameters. `defaults` is what a measure has without any; read() makes (suffix of the name, value) pairs.
+
+Parsed = list[tuple[str, Any]]
+
+
+@dataclass(frozen=True)
+class NoParameters:
+    """A measure that takes none."""
+
+    text = "none"
+
+    def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
+        """One column, whatever is given."""
+        return [("", None)]
+
+
+@dataclass(frozen=True)
+class Cutoffs:
+    """Ranks >= 1, one column each, ascending."""
+
+    defaults: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """Defaults, as -m takes them."""
+        return ",".join(map(str, self.defaults))
+
+    def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
+        """Raises ParameterError: a cutoff below 1, or one twice."""
+        items = sorted(self.defaults if given is None else (strtol(item)[0] for item in _items(given)))
+        if items[0] <= 0:
+            raise ParameterError(f"{name}.{given}: expected cutoffs >= 1, found {items[0]}")
+        _refuse_twice(name, given, items)
+        return [(f"_{k}", k) for k in items]
+
+
+@dataclass(frozen=True)
+class Points:
+    """Real numbers, one column each, ascending."""
+
+    defaults: tuple[float, ...]
+
+    @property
+    def text(self) -> str:
+        """Defaults, as -m takes them."""
+        return ",".join(f"{point:g}" for point in self.defaults)
+
+    def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
+        """Raises ParameterError: a number twice, or one that is not finite."""
+        items = sorted(self.defaults if given is None else _reals(given))
+        if not all(abs(point) < 1e15 for point in items):
+            raise ParameterError(f"{name}.{given}: expected numbers that can be multiplied by a count of documents")
+        _refuse_twice(name, given, items)
+        # The reference has room for 8 characters of the number.
+        return [(f"_{point:3.2f}"[:9], point) for point in items]
+
+
+@dataclass(frozen=True)
+class RealList:
+    """A list of real numbers for one column, in the order given."""
+
+    defaults: tuple[float, ...]
+
+    @property
+    def text(self) -> str:
+        """Defaults, as -m takes them."""
+        return ",".join(f"{number:g}" for number in self.defaults)
+
+    def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
+        """One column, named with the list as it was typed."""
+        return [("", self.defaults)] if given is None else [(f"_{given}", tuple(_reals(given)))]
+
+
+@dataclass(frozen=True)
+class LevelGains:
+    """`level=gain,...`: what levels are worth; with `p=...` a persistence too."""
+
+    persistence: float | None = None
+
+    @property
+    def text(self) -> str:
+        """Defaults in words."""
+        return "each level is worth itself" + (f", p={self.persistence}" if self.persistence is not None else "")
+
+    def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
+        """Raises ParameterError: an item without exactly one '='."""
+        if given is None:
+            return [("", (Gains(), self.persistence))]
+        pairs, persistence = [], self.persistence
+        for item in _items(given):
+            parts = item.split(b"=")
+            if len(parts) != 2:
+                raise ParameterError(f"{name}.{given}: expected level=gain,..., found {quoted(item)}")
+            level, rest = strtol(parts[0])
+            gain = strtod(parts[1])[0]
+            # 9.0.8 reads the level as a number whatever it is; 10.0 wants an integer and nothing else.
+            if compat == "9.0.8" or (not rest and parts[0].lstrip(b"+-").isdigit()):
+                pairs.append((level, gain))
+            elif parts[0] == b"p" and persistence is not None:
+                persistence = gain
+        return [(f"_{given}", (Gains(tuple(pairs)), persistence))]
+
+
+def _items(given: str) -> list[bytes]:
+    return os.fsencode(given).split(b",")
+
+
+def _reals(given: str) -> list[float]:
+    return [strtod(item)[0] for item in _items(given)]
+
+
+def _refuse_twice(name: str, given: str | None, items: Sequence[float]) -> None:
+    for a, b in pairwise(items):
+        if a == b:
+            raise ParameterError(f"{name}.{given}: expected each parameter once, found {b:g} twice")
+
+
+Parameters = NoParameters | Cutoffs | Points | RealList | LevelGains
+
+NONE = NoParameters()
+
+
+@dataclass(frozen=True)
+class Measure:
+    """
+    A measure, as declared.
+
+    formula: takes judged rankings (and the parameter, where there is one), gives float64[Q]
+    needs: what it is computed from: "qrels" (levels), "jg" (judgement groups), "prefs" (preferences), or nothing
+    integer: printed without decimals
+    zero_if_missing: a topic that the run lacks has 0 instead of what the formula gives for one document outside the
+        qrels; for columns named by given parameters that holds only where these are cutoffs
+    """
+
+    name: str
+    formula: Callable[..., Any]
+    parameters: Parameters
+    aggregate: Aggregate
+    sets: tuple[str, ...]
+    needs: str
+    integer: bool
+    text: bool
+    since: Compat
+    zero_if_missing: bool
+
+    @property
+    def doc(self) -> str:
+        """The formula's documentation."""
+        return inspect.getdoc(self.formula) or ""
+
+    @property
+    def title(self) -> str:
+        """Its first line."""
+        return self.doc.partition("\n")[0]
+
+    def known_to(self, compat: Compat) -> bool:
+        """Has this generation the measure?"""
+        return compat == "10.0" or self.since == "9.0.8"
+
+    def columns(self, given: str | None, compat: Compat) -> list["Column"]:
+        """The measure's columns. Raises ParameterError."""
+        return [
+            Column(self, self.name + suffix, value, given is not None)
+            for suffix, value in self.parameters.read(self.name, given, compat)
+        ]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One printed value of a measure: its name, its parameter, and whether that was given or is the default."""
+
+    measure: Measure
+    name: str
+    parameter: Any
+    given: bool
+
+    @property
+    def per_topic(self) -> bool:
+        """Is it printed for single topics?"""
+        return self.measure.aggregate in (Aggregate.MEAN, Aggregate.SUM, Aggregate.NONE)
+
+    @property
+    def zero_if_missing(self) -> bool:
+        """See Measure; decided by the printed name, as the reference does."""
+        return self.measure.zero_if_missing and (not self.given or isinstance(self.measure.parameters, Cutoffs))
+
+
+MEASURES: dict[str, Measure] = {}
+
+
+def measure(
+    name: str,
+    parameters: Parameters = NONE,
+    *,
+    aggregate: Aggregate = Aggregate.MEAN,
+    sets: tuple[str, ...] = (),
+    needs: str = "qrels",
+    integer: bool = False,
+    text: bool = False,
+    since: Compat = "9.0.8",
+    zero_if_missing: bool = False,
+) -> Callable[[F], F]:
+    """Declare a measure; what it decorates is the formula, and stays an ordinary function."""
+
+    def declare(formula: F) -> F:
+        MEASURES[name] = Measure(
+            name, formula, parameters, aggregate, sets, needs, integer, text, since, zero_if_missing
+        )
+        return formula
+
+    return declare
+
+
+def nicknames(compat: Compat) -> dict[str, list[str]]:
+    """Each set of measures by its nickname, in the order of printing."""
+    sets: dict[str, list[str]] = {}
+    for each in MEASURES.values():
+        if each.known_to(compat):
+            for nickname in each.sets:
+                sets.setdefault(nickname, []).append(each.name)
+    return sets
+
+
+@dataclass(frozen=True)
+class Request:
+    """What one -m asks for: a measure or nickname, and parameters or None."""
+
+    name: str
+    given: str | None = None
+
+    @classmethod
+    def parse(cls, text: str, compat: Compat) -> "Request":
+        """Read NAME or NAME.PARAMETERS. Raises MeasureError: no such name, or nothing behind the dot."""
+        name, dot, given = text.partition(".")
+        if dot and not given:
+            raise MeasureError(f"-m {text}: expected parameters behind the dot, found nothing")
+        if name not in nicknames(compat) and not (name in MEASURES and MEASURES[name].known_to(compat)):
+            raise MeasureError(f"-m {text}: no measure or nickname is called {quoted(name)}{_hint(name, compat)}")
+        return cls(name, given if dot else None)
+
+
+def _hint(name: str, compat: Compat) -> str:
+    """What may have been meant."""
+    import difflib
+
+    if name in MEASURES:
+        return f" in trec_eval {compat}; it came with {MEASURES[name].since}"
+    folded = {known.lower(): known for known in [*MEASURES, *nicknames(compat)]}
+    base, _, cutoff = name.rpartition("_")
+    if base in MEASURES and MEASURES[base].parameters is not NONE:
+        return f"; that column is asked for by '{base}.{cutoff}'"
+    close = difflib.get_close_matches(name.lower(), folded, 3, 0.6)
+    return "; near it are " + ", ".join(folded[key] for key in close) if close else "; -h -m all_trec lists them"
+
+
+def select(requests: Iterable[Request], compat: Compat) -> tuple[list[Measure], dict[str, str], list[str]]:
+    """
+    What is asked for: measures in the order of printing, the parameters given to them, and what was ignored.
+
+    Of parameters for one name the first count. Without any request, `official` is meant.
+    """
+    wanted: set[str] = set()
+    given: dict[str, str] = {}
+    ignored = []
+    sets = nicknames(compat)
+    for request in list(requests) or [Request("official")]:
+        wanted.update(sets.get(request.name, (request.name,)))
+        if request.given is None:
+            continue
+        if request.name not in MEASURES or MEASURES[request.name].parameters is NONE:
+            kind = "nickname" if request.name not in MEASURES else "measure"
+            ignored.append(f"-m {request.name}.{request.given}: the {kind} takes no parameters; they are ignored")
+        elif request.name in given and given[request.name] != request.given:
+            first = given[request.name]
+            ignored.append(f"-m {request.name}.{request.given}: ignored, since -m {request.name}.{first} came first")
+        else:
+            given[request.name] = request.given
+    return [each for each in MEASURES.values() if each.name in wanted], given, ignored

@@ -1,0 +1,71 @@
+"""An evaluation as the text that trec_eval prints. The only place that formats values; knows bytes, not files."""
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+
+from trecpy.evaluation import Evaluation
+from trecpy.registry import Aggregate, Column
+
+
+def real(value: float) -> bytes:
+    """C's %6.4f, which shows the sign of a NaN."""
+    if value != value:
+        return b"  -nan" if math.copysign(1.0, value) < 0 else b"   nan"
+    return b"%6.4f" % value
+
+
+def trec_lines(evaluation: Evaluation, per_topic: bool, summary: bool, zscores: bool = False) -> Iterator[bytes]:
+    """
+    Yield the printed lines, topic by topic and then the summary.
+
+    Raises the error of the first topic that cannot be scored, after the lines of those before it.
+    """
+    columns = list(enumerate(evaluation.columns))
+    shown = [(c, column) for c, column in columns if column.per_topic]
+    label = [_label(column, zscores) for column in evaluation.columns]
+    numeric = [c for c, column in shown if not column.measure.text]
+    formats = {c: b"%d" if _whole(evaluation.columns[c], zscores) else b"%6.4f" for c in numeric}
+    # One template for the lines of a topic: a value at a time would take most of the time of a large evaluation.
+    plain = [c for c, _ in shown] == numeric
+    template = b"".join(label[c].replace(b"%", b"%%") + b"\t%b\t" + formats[c] + b"\n" for c in numeric)
+    for t, topic in enumerate(evaluation.topics):
+        if t in evaluation.problems:
+            raise evaluation.problems[t]
+        if not per_topic:
+            continue
+        values = evaluation.per_query[t].tolist()
+        if plain and all(math.isfinite(values[c]) for c in numeric):
+            yield template % tuple(part for c in numeric for part in (topic, values[c]))
+            continue
+        for c, column in shown:
+            if column.measure.text:
+                yield b"%b\t%b\t'%b'\n" % (label[c], topic, evaluation.texts[column.name][t])
+            else:
+                yield b"%b\t%b\t%b\n" % (label[c], topic, _number(column, values[c], zscores))
+    if not summary:
+        return
+    for (c, column), value in zip(columns, evaluation.summary(), strict=True):
+        if column.measure.aggregate is Aggregate.TAG:
+            yield b"%b\tall\t%b\n" % (label[c], evaluation.tag)
+        elif column.measure.aggregate is not Aggregate.NONE:
+            yield b"%b\tall\t%b\n" % (label[c], _number(column, value, zscores))
+
+
+def _whole(column: Column, zscores: bool) -> bool:
+    return column.measure.integer and not zscores
+
+
+def _number(column: Column, value: float, zscores: bool) -> bytes:
+    return b"%d" % value if _whole(column, zscores) and math.isfinite(value) else real(value)
+
+
+def _label(column: Column, zscores: bool) -> bytes:
+    name = b"%-22b" % os.fsencode(column.name)
+    return b"Z" + name if zscores and not column.measure.text else name
+
+
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])

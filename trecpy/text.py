@@ -1,0 +1,21 @@
+"""Bytes of ids and file names in messages: never decoded for output, only shown."""
+
+import os
+
+
+def shown(text: bytes | str | os.PathLike[str]) -> str:
+    """Text that is safe on any terminal: what is not printable is escaped, and long text is cut."""
+    raw = os.fsencode(text)
+    decoded = raw.decode("utf-8", "backslashreplace")
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in decoded)
+    return safe if len(safe) <= 200 else safe[:200] + "..."
+
+
+def quoted(text: bytes | str) -> str:
+    """The same between single quotes."""
+    return f"'{shown(text)}'"
+
+
+def plural(count: int, noun: str) -> str:
+    """'1 line', '3 lines', '1,000 lines'."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
