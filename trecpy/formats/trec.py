@@ -96,6 +96,12 @@ class Records:
             for name, column in vars(self).items():
                 setattr(self, name, enlarged(column, used, length))
 
+    def sort(self, used: int) -> None:
+        """Bring the lines of each topic together, topics in order of appearance, lines as they came."""
+        order = np.argsort(self.topic[:used], kind="stable")
+        for column in (self.topic, self.spans, self.hashes, self.score, self.level):
+            column[:used] = column[order]
+
     def keep(self, first: int, stop: int) -> None:
         """Move rows first..stop-1 to the front."""
         for column in vars(self).values():
@@ -291,6 +297,8 @@ class RunReader:
         """
         Yield the rankings of some topics at a time, each topic whole.
 
+        A block is views of memory that the next one takes.
+
         Where the lines of a topic are not together, that is seen only when it comes back. The source is then read
         again and every topic is yielded once more: of two rankings of one topic the later one counts.
         """
@@ -312,36 +320,35 @@ class RunReader:
                 topic = reader.records.topic[: reader.count]
                 whole = int(np.searchsorted(topic, topic[-1])) if len(topic) else 0
                 if whole:
-                    yield from self._rankings(reader, np.arange(whole))
+                    yield from self._rankings(reader, whole)
                     yielded = True
                     reader.drop(whole)
-        topic = reader.records.topic[: reader.count]
-        yield from self._rankings(reader, np.argsort(topic, kind="stable") if reader.mixed else np.arange(len(topic)))
+        if reader.mixed:
+            reader.records.sort(reader.count)
+        yield from self._rankings(reader, reader.count)
         self.notes += reader.notes
         self.tag = reader.tag
 
     def _reader(self) -> Reader:
         return Reader(self._source, RUN_LAYOUT, self._compat, self._strict, self._block)
 
-    def _rankings(self, reader: Reader, order: Integers) -> Iterator[Block]:
-        """The records in `order`, which has topics together, as blocks that are not much longer than usual."""
+    def _rankings(self, reader: Reader, count: int) -> Iterator[Block]:
+        """The first `count` records, which have topics together, as blocks that are not much longer than usual."""
         records = reader.records
-        topic = records.topic[order]
-        first = np.concatenate(([0], np.flatnonzero(np.diff(topic)) + 1, [len(topic)]))
+        topic = records.topic[:count]
+        first = np.concatenate(([0], np.flatnonzero(np.diff(topic)) + 1, [count]))
         begin = 0
         while begin < len(first) - 1:
             end = max(begin + 1, int(np.searchsorted(first, first[begin] + _MOST_RECORDS, "right")) - 1)
-            chosen = order[first[begin] : first[end]]
+            chosen = slice(first[begin], first[end])
             scores = records.score[chosen]
-            if self._compat == "9.0.8":
-                scores = as_float32(scores)
             yield Block(
-                [reader.topic_id(int(topic[at])) for at in first[begin:end]],
+                [reader.topic_id(number) for number in topic[first[begin:end]].tolist()],
                 first[begin : end + 1] - first[begin],
                 reader.lines.data,
                 records.spans[chosen],
                 records.hashes[chosen],
-                scores,
+                as_float32(scores) if self._compat == "9.0.8" else scores,
                 reader.lines.before,
             )
             begin = end

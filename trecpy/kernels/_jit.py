@@ -34,6 +34,16 @@ class _Forgiving:
         return getattr(self._cache, name)
 
 
+def inlined(function: F) -> F:
+    """
+    Compile a helper into each kernel that calls it: a call costs more than what it does.
+
+    Only kernels of its own file may call it: numba keys a kernel's cache by that file alone, and would go on using the
+    old helper.
+    """
+    return cast(F, numba.njit(error_model="numpy", nogil=True, forceinline=True)(function))
+
+
 def compiled(function: F) -> F:
     """
     Compile a kernel at its first call and keep the machine code on disk where that is possible.

@@ -7,7 +7,7 @@ caller (trecpy.formats) says what they mean.
 
 import numpy as np
 
-from trecpy.kernels._jit import compiled
+from trecpy.kernels._jit import compiled, inlined
 from trecpy.kernels.dtypes import Bytes, Hashes, Integers, Numbers, Reals
 
 # Entries of `layout`, which says what a line must look like. A column is an index from 0, or -1 where there is none.
@@ -73,7 +73,7 @@ def powers_of_five() -> Hashes:
     return table
 
 
-@compiled
+@inlined
 def hash_bytes(data: Bytes, at: int, size: int) -> np.uint64:
     """64-bit FNV-1a of data[at:at+size], mixed so that its low bits serve as the index of a table."""
     h = _FNV_BASIS
@@ -83,7 +83,7 @@ def hash_bytes(data: Bytes, at: int, size: int) -> np.uint64:
     return h ^ (h >> _32)
 
 
-@compiled
+@inlined
 def _multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     """The 128-bit product of two uint64 as (high, low)."""
     a0, a1, b0, b1 = a & _LOW32, a >> _32, b & _LOW32, b >> _32
@@ -92,7 +92,7 @@ def _multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     return high + (middle >> _32) + (other >> _32) + (carry >> _32), a * b
 
 
-@compiled
+@inlined
 def _round(mantissa: np.uint64, power: int, powers: Hashes) -> np.uint64:
     """
     Mantissa * 10**power to the nearest double, as its bits; 0 where 128 bits of 5**power do not decide.
@@ -133,13 +133,13 @@ def _round(mantissa: np.uint64, power: int, powers: Hashes) -> np.uint64:
     return (np.uint64(exponent + 1023) << _52) | (leading & _FRACTION)
 
 
-@compiled
+@inlined
 def _word(data: Bytes, at: int, end: int, first: int, second: int, third: int) -> bool:
     """Does data[at:end] begin with these three letters (given in lower case)?"""
     return at + 3 <= end and data[at] | 32 == first and data[at + 1] | 32 == second and data[at + 2] | 32 == third
 
 
-@compiled
+@inlined
 def _number(data: Bytes, at: int, end: int, powers: Hashes, score: Reals, bits: Hashes, record: int) -> int:
     """
     Read the longest prefix of data[at:end] that is a number, as C's strtod does, into score[record].
@@ -219,7 +219,7 @@ def _number(data: Bytes, at: int, end: int, powers: Hashes, score: Reals, bits: 
     return _WHOLE if i == end else _CUT
 
 
-@compiled
+@inlined
 def _integer(data: Bytes, at: int, end: int, level: Integers, record: int) -> int:
     """Read the integer that data[at:end] begins with, as C's strtol does, clamped to 64 bits, into level[record]."""
     negative = data[at] == 45
@@ -242,7 +242,7 @@ def _integer(data: Bytes, at: int, end: int, level: Integers, record: int) -> in
     return _WHOLE if i == end else _CUT
 
 
-@compiled
+@inlined
 def _same(a: Bytes, at: int, b: Bytes, start: int, size: int) -> bool:
     """Are a[at:at+size] and b[start:start+size] the same bytes?"""
     for i in range(size):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trecpy.kernels._jit import compiled
+from trecpy.kernels._jit import compiled, inlined
 from trecpy.kernels.dtypes import Bytes, Hashes, Integers, Numbers, Reals
 
 # What a ranked document's level is where the qrels give it none that counts.
@@ -29,7 +29,7 @@ def table_starts(counts: Integers) -> Integers:
     return np.concatenate(([0], np.cumsum(sizes)))
 
 
-@compiled
+@inlined
 def _compare(a: Bytes, at: int, size: int, b: Bytes, start: int, length: int) -> int:
     """Below, equal to or above 0 as a[at:at+size] sorts before, with or behind b[start:start+length], as C's strcmp."""
     for i in range(min(size, length)):
@@ -80,7 +80,7 @@ def index(
                 slots[base + np.int64(slot)] = j
 
 
-@compiled
+@inlined
 def _before(a: int, b: int, data: Bytes, spans: Integers, scores: Reals, ties: int) -> bool:
     """Is record a ranked before record b, or with it?"""
     if scores[a] > scores[b]:
@@ -97,10 +97,26 @@ def _sort(
     """
     Put the records begin..end-1 in rank order into order[:end-begin].
 
-    Runs come sorted nearly always, so what is in order is found first and only the rest is merged: linear on sorted
-    records, n log n on any others.
+    Runs come sorted nearly always, but for the docnos of equal scores: insertion is linear then. Where it would have to
+    move more than a few records for each, what came in order is merged instead: n log n on any records.
     """
     n = end - begin
+    moves = 8 * n
+    placed = 0
+    while placed < n and moves >= 0:
+        record = begin + placed
+        i = placed
+        while i > 0 and moves >= 0:
+            above = order[i - 1]
+            if scores[above] > scores[record] or _before(above, record, data, spans, scores, ties):
+                break
+            order[i] = above
+            i -= 1
+            moves -= 1
+        order[i] = record
+        placed += 1
+    if moves >= 0:
+        return
     runs = 0
     starts = np.empty(n + 1, np.int64)
     for i in range(n):
