@@ -285,8 +285,8 @@ class _Scorer:
         if self.hidden:
             place = min(self.hidden)
             yield (
-                f"topic {quoted(self.judgements.topics[place])}: document {quoted(self.hidden[place])} is ranked twice, "
-                f"the second time below the cut of -M (in {plural(len(self.hidden), 'topic')})"
+                f"topic {quoted(self.judgements.topics[place])}: document {quoted(self.hidden[place])} is ranked "
+                f"twice, the second time below the cut of -M (in {plural(len(self.hidden), 'topic')})"
             )
         if qrels is not None and self.looks:
             for column, gains in zip(

@@ -221,7 +221,14 @@ class Column:
         return self.measure.zero_if_missing and (not self.given or isinstance(self.measure.parameters, Cutoffs))
 
 
-MEASURES: dict[str, Measure] = {}
+_MEASURES: dict[str, Measure] = {}
+
+
+def catalogue() -> dict[str, Measure]:
+    """Every measure by its name, in the order of printing."""
+    import trecpy.measures  # noqa: F401  declares them; it imports this module
+
+    return _MEASURES
 
 
 def measure(
@@ -239,7 +246,7 @@ def measure(
     """Declare a measure; what it decorates is the formula, and stays an ordinary function."""
 
     def declare(formula: F) -> F:
-        MEASURES[name] = Measure(
+        _MEASURES[name] = Measure(
             name, formula, parameters, aggregate, sets, needs, integer, text, since, zero_if_missing
         )
         return formula
@@ -250,7 +257,7 @@ def measure(
 def nicknames(compat: Compat) -> dict[str, list[str]]:
     """Each set of measures by its nickname, in the order of printing."""
     sets: dict[str, list[str]] = {}
-    for each in MEASURES.values():
+    for each in catalogue().values():
         if each.known_to(compat):
             for nickname in each.sets:
                 sets.setdefault(nickname, []).append(each.name)
@@ -270,7 +277,8 @@ class Request:
         name, dot, given = text.partition(".")
         if dot and not given:
             raise MeasureError(f"-m {text}: expected parameters behind the dot, found nothing")
-        if name not in nicknames(compat) and not (name in MEASURES and MEASURES[name].known_to(compat)):
+        known = catalogue().get(name)
+        if name not in nicknames(compat) and not (known and known.known_to(compat)):
             raise MeasureError(f"-m {text}: no measure or nickname is called {quoted(name)}{_hint(name, compat)}")
         return cls(name, given if dot else None)
 
@@ -279,11 +287,12 @@ def _hint(name: str, compat: Compat) -> str:
     """What may have been meant."""
     import difflib
 
-    if name in MEASURES:
-        return f" in trec_eval {compat}; it came with {MEASURES[name].since}"
-    folded = {known.lower(): known for known in [*MEASURES, *nicknames(compat)]}
+    measures = catalogue()
+    if name in measures:
+        return f" in trec_eval {compat}; it came with {measures[name].since}"
+    folded = {known.lower(): known for known in [*measures, *nicknames(compat)]}
     base, _, cutoff = name.rpartition("_")
-    if base in MEASURES and MEASURES[base].parameters is not NONE:
+    if base in measures and measures[base].parameters is not NONE:
         return f"; that column is asked for by '{base}.{cutoff}'"
     close = difflib.get_close_matches(name.lower(), folded, 3, 0.6)
     return "; near it are " + ", ".join(folded[key] for key in close) if close else "; -h -m all_trec lists them"
@@ -298,17 +307,17 @@ def select(requests: Iterable[Request], compat: Compat) -> tuple[list[Measure], 
     wanted: set[str] = set()
     given: dict[str, str] = {}
     ignored = []
-    sets = nicknames(compat)
+    measures, sets = catalogue(), nicknames(compat)
     for request in list(requests) or [Request("official")]:
         wanted.update(sets.get(request.name, (request.name,)))
         if request.given is None:
             continue
-        if request.name not in MEASURES or MEASURES[request.name].parameters is NONE:
-            kind = "nickname" if request.name not in MEASURES else "measure"
+        if request.name not in measures or measures[request.name].parameters is NONE:
+            kind = "measure" if request.name in measures else "nickname"
             ignored.append(f"-m {request.name}.{request.given}: the {kind} takes no parameters; they are ignored")
         elif request.name in given and given[request.name] != request.given:
             first = given[request.name]
             ignored.append(f"-m {request.name}.{request.given}: ignored, since -m {request.name}.{first} came first")
         else:
             given[request.name] = request.given
-    return [each for each in MEASURES.values() if each.name in wanted], given, ignored
+    return [each for each in measures.values() if each.name in wanted], given, ignored

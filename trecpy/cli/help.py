@@ -1,5 +1,6 @@
 """What `trec_eval -h` prints, made from the measures' own documentation."""
 
+import textwrap
 from collections.abc import Sequence
 
 from trecpy import __version__
@@ -58,12 +59,17 @@ def help_text(chosen: Sequence[Measure], named: bool, measures: Sequence[Measure
     """The whole help, or what is known of the chosen measures where -m named them."""
     if named:
         return "\n\n".join(describe(each, compat) for each in chosen)
-    sets = "\n".join(f"  {name:<10}  {' '.join(members)}" for name, members in nicknames(compat).items())
-    listed = "\n".join(f"  {each.name:<24}{each.title}" for each in measures)
+    sets = "\n".join(_entry(name, " ".join(members)) for name, members in nicknames(compat).items())
+    listed = "\n".join(_entry(each.name, each.title) for each in measures)
     return (
         f"trec_eval: trecpy {__version__}\n\n{USAGE}\n\n{_OPTIONS.format(compat=compat)}\n\n"
         f"Measures (-h -m NAME explains one)\n{listed}\n\nSets of measures\n{sets}"
     )
+
+
+def _entry(name: str, text: str) -> str:
+    """A name and its text in two columns."""
+    return textwrap.fill(text, 100, initial_indent=f"  {name:<25} ", subsequent_indent=" " * 28, break_long_words=False)
 
 
 def describe(measure: Measure, compat: Compat) -> str:

@@ -1,16 +1,22 @@
 """The command `trec_eval`: reads options and files as NIST's program does, prints what it prints."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from trecpy import __version__
 from trecpy.cli.options import read_options
-from trecpy.errors import FileError, TrecpyError, UsageError, ZScoreError
+from trecpy.errors import FileError, FormatError, MeasureError, TrecpyError, UsageError, ZScoreError
 from trecpy.protocol import COMPATS, Compat, Protocol
 from trecpy.text import plural, quoted, shown
+
+if TYPE_CHECKING:
+    from trecpy.evaluation import ZScores
+    from trecpy.formats.source import Source
 
 _LONG = {
     "help": False,
@@ -110,23 +116,27 @@ def run(
         stdout.write(text)
 
     try:
-        options = _read(arguments)
+        try:
+            options = _read(arguments)
+            if not options.version and not options.help and len(options.files) != 2:
+                raise UsageError(f"expected 2 files, QRELS and RUN, found {len(options.files)}")
+        except UsageError as error:
+            warn(str(error))
+            if not isinstance(error, MeasureError):
+                from trecpy.cli.help import USAGE
+
+                warn(USAGE)
+            return error.exit_code
         for warning in options.warnings:
             warn("warning: " + warning)
         if options.version:
             warn(f"trecpy {__version__}, following trec_eval version {options.compat}")
         elif options.help:
-            write(os.fsencode(_help(options)) + b"\n")
-        elif len(options.files) != 2:
-            raise UsageError(f"expected 2 files, QRELS and RUN, found {len(options.files)}")
+            write(_help(options).encode() + b"\n")
         else:
             _evaluate(options, stdin, write, warn)
     except TrecpyError as error:
         warn(str(error))
-        if type(error) is UsageError:
-            from trecpy.cli.help import USAGE
-
-            warn(USAGE)
         return error.exit_code
     except MemoryError:
         warn("out of memory")
@@ -183,7 +193,6 @@ def _read(arguments: Sequence[str]) -> Options:
             case "Zscore":
                 options.zscores = text
             case "measure":
-                from trecpy import measures  # noqa: F401  declares them
                 from trecpy.registry import Request
 
                 options.requests.append(Request.parse(text, options.compat))
@@ -207,29 +216,22 @@ def _compat(value: str, where: str) -> Compat:
 
 
 def _help(options: Options) -> str:
-    from trecpy import measures  # noqa: F401  declares them
     from trecpy.cli.help import help_text
-    from trecpy.registry import MEASURES, select
+    from trecpy.registry import catalogue, select
 
     chosen, _, _ = select(options.requests, options.compat)
-    known = [each for each in MEASURES.values() if each.known_to(options.compat)]
+    known = [each for each in catalogue().values() if each.known_to(options.compat)]
     return help_text(chosen, bool(options.requests), known, options.compat)
 
 
 def _evaluate(
     options: Options, stdin: IO[bytes] | None, write: Callable[[bytes], None], warn: Callable[[str], None]
 ) -> None:
-    """
-    Read, score, print.
-
-    Of several mistakes the one is reported that the reference meets first: qrels, run, z-scores, measures' parameters,
-    topics. What comes before in our order waits for what comes before in its.
-    """
-    from trecpy import measures  # noqa: F401  declares them
+    """Read, score, print."""
     from trecpy.evaluation import evaluate
-    from trecpy.formats.source import ByteStream, Source, open_source
-    from trecpy.formats.trec import RunReader, read_judgements, read_zscores
-    from trecpy.registry import Column, select
+    from trecpy.formats.source import Source
+    from trecpy.formats.trec import RunReader, read_judgements
+    from trecpy.registry import select
     from trecpy.report import trec_lines
 
     def say(notes: Sequence[str]) -> None:
@@ -241,65 +243,69 @@ def _evaluate(
     say(ignored)
     if options.form not in _FORMS:
         raise FileError(f"-R: expected {', '.join(_FORMS[:-1])} or {_FORMS[-1]}, found {quoted(options.form)}")
-    judgements, notes = read_judgements(
-        Source(open_source(qrels_path), shown(qrels_path)), options.form, options.compat, strict=False
-    )
+    with Source.open(qrels_path) as source:
+        judgements, notes = read_judgements(source, options.form, options.compat, strict=False)
     say(notes)
     if options.run_format != "trec_results":
         raise FileError(f"-T: expected trec_results, found {quoted(options.run_format)}")
 
-    columns: list[Column] = []
-    late: list[TrecpyError] = []
-    zscores = {}
-
-    def attempt(step: Callable[[], None]) -> None:
-        try:
-            step()
-        except TrecpyError as error:
-            late.append(error)
-
-    def read_z() -> None:
-        if options.zscores is not None:
-            try:
-                zscores.update(read_zscores(Source(open_source(options.zscores), shown(options.zscores))))
-            except FileError as error:
-                raise ZScoreError(str(error)) from None
-
-    def initialise() -> None:
-        for each in chosen:
-            columns.extend(each.columns(given.get(each.name), options.compat))
-
-    def check_depth() -> None:
+    # The reference reads the run before it looks at any of these, and one bad line there is what it reports. The run is
+    # scored while it is read here, so these come first and their error waits.
+    late: TrecpyError | None = None
+    zscores, columns = None, []
+    try:
+        zscores = _read_zscores(options)
+        columns = [column for each in chosen for column in each.columns(given.get(each.name), options.compat)]
         if options.depth < 0:
-            raise UsageError(f"-M: expected a number >= 0, found {options.depth}")
+            raise TrecpyError(f"-M: expected a number >= 0, found {options.depth}")
+    except TrecpyError as error:
+        late = error
 
-    attempt(read_z)
-    attempt(initialise)
-    attempt(check_depth)
-
-    if options.compat == "10.0" and run_path.startswith("-"):
-        if stdin is None:
-            raise FileError("standard input: cannot be read: it is closed")
-        source = Source(cast(ByteStream, stdin), "standard input", twice=True)
-    else:
-        source = Source(open_source(run_path), shown(run_path), twice=True)
-    reader = RunReader(source, options.compat, strict=False)
-    if late:
-        for _ in reader.blocks():
-            pass
-        raise late[0]
-    evaluation = evaluate(judgements, reader.blocks(), columns, options.protocol, options.only)
-    say(reader.notes)
+    with _open_run(run_path, options, stdin) as source:
+        reader = RunReader(source, options.compat, strict=False)
+        try:
+            if late:
+                for _ in reader.blocks():
+                    pass
+                raise late
+            evaluation = evaluate(judgements, reader.blocks(), columns, options.protocol, options.only)
+        finally:
+            say(reader.notes)
     say(evaluation.notes)
     evaluation.tag = reader.tag
-    if evaluation.missing:
+    if evaluation.missing and options.summary:
         fate = "they count as 0" if options.complete else "they are left out of the means (-c counts them as 0)"
         lacks = f"lacks {evaluation.missing:,} of {plural(evaluation.judged, 'judged topic')}"
-        say([f"{shown(run_path)}: {lacks}; {fate}"])
-    if options.zscores is not None:
+        say([f"{source.name}: {lacks}; {fate}"])
+    if zscores is not None:
         evaluation = evaluation.standardised(zscores)
-    for line in trec_lines(evaluation, options.per_topic, options.summary, options.zscores is not None):
+    for line in trec_lines(evaluation, options.per_topic, options.summary, zscores is not None):
         write(line)
+
+
+def _read_zscores(options: Options) -> ZScores | None:
+    from trecpy.formats.source import Source
+    from trecpy.formats.trec import read_zscores
+
+    if options.zscores is None:
+        return None
+    try:
+        with Source.open(options.zscores) as source:
+            return read_zscores(source)
+    except FormatError:
+        raise
+    except FileError as error:
+        raise ZScoreError(str(error)) from None
+
+
+def _open_run(path: str, options: Options, stdin: IO[bytes] | None) -> Source:
+    from trecpy.formats.source import ByteStream, Source
+
+    if options.compat != "10.0" or not path.startswith("-"):
+        return Source.open(path, twice=True)
+    if stdin is None:
+        raise FileError("standard input: cannot be read: it is closed")
+    return Source(cast(ByteStream, stdin), "standard input", twice=True)
 
 
 def _binary(stream: Any) -> Any:

@@ -3,7 +3,8 @@
 import io
 import os
 import tempfile
-from typing import IO, Protocol, cast
+from contextlib import ExitStack
+from typing import IO, Protocol
 
 import numpy as np
 
@@ -29,18 +30,6 @@ class ByteStream(Protocol):
         """Tell the place."""
 
 
-def open_source(path: str | bytes | os.PathLike[str]) -> ByteStream:
-    """
-    Open a file, FIFO or device for reading.
-
-    Raises FileError: there is none, it is a directory, it may not be read.
-    """
-    try:
-        return io.FileIO(os.fsencode(path), "r")
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise FileError(f"{shown(path)}: cannot be read: {reason(error)}") from None
-
-
 def reason(error: Exception) -> str:
     """What the system says of an error, as it stands in a sentence."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -52,33 +41,61 @@ class Source:
     A stream that can be read once, or twice where `twice` asks for that.
 
     A regular file is rewound. What comes from a pipe is copied to an unnamed temporary file while it is read, so that
-    memory does not grow with it; where that fails (no room) it stays at once.
+    memory does not grow with it; where that fails (no room) it stays at once. A Source closes what it opened itself.
     """
+
+    @classmethod
+    def open(cls, path: str | bytes | os.PathLike[str], twice: bool = False) -> "Source":
+        """
+        Open a file, FIFO or device for reading.
+
+        Raises FileError: there is none, it is a directory, it may not be read.
+        """
+        try:
+            stream = io.FileIO(os.fsencode(path), "r")
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            raise FileError(f"{shown(path)}: cannot be read: {reason(error)}") from None
+        source = cls(stream, shown(path), twice)
+        source._opened.callback(stream.close)
+        return source
 
     def __init__(self, stream: ByteStream, name: str, twice: bool = False) -> None:
         self.name = name
         self._stream = stream
         self._copy: IO[bytes] | None = None
+        self._again: IO[bytes] | None = None
         self._copying = twice and not stream.seekable()
         self._begin = stream.tell() if stream.seekable() else 0
+        self._opened = ExitStack()
+
+    def __enter__(self) -> "Source":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
 
     def readinto(self, target: memoryview) -> int:
         """Fill `target` from its front; return how many bytes came, 0 at the end only."""
         try:
+            if self._again is not None:
+                if count := self._again.readinto(target):  # type: ignore[attr-defined]
+                    return int(count)
+                self._again = None  # what was read the first time is through; the rest still stands in the pipe
             count = self._stream.readinto(target) or 0
         except OSError as error:
             raise FileError(f"{self.name}: cannot be read: {reason(error)}") from None
         if self._copying and count:
             try:
                 if self._copy is None:
-                    self._copy = tempfile.TemporaryFile(buffering=_COPY_BUFFER)  # noqa: SIM115  lives as long as this
+                    copy = tempfile.TemporaryFile(buffering=_COPY_BUFFER)  # noqa: SIM115  closed with the source
+                    self._copy = self._opened.enter_context(copy)
                 self._copy.write(target[:count])
             except OSError:
                 self._copying, self._copy = False, None
         return count
 
     def rewind(self) -> None:
-        """Begin again. Raises FileError where a pipe could not be copied."""
+        """Begin again, for the last time. Raises FileError where a pipe could not be copied."""
         if self._stream.seekable():
             self._stream.seek(self._begin)
             return
@@ -91,7 +108,7 @@ class Source:
                 f"{self.name}: the lines of a topic are not together, so it must be read twice, and there was no room "
                 f"for a copy in {tempfile.gettempdir()}: give a file instead of a pipe"
             ) from None
-        self._stream, self._copying = cast(ByteStream, self._copy), False
+        self._again, self._copying = self._copy, False
 
 
 class Lines:

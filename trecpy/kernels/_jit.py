@@ -1,11 +1,19 @@
-"""How every kernel is compiled: one decorator, so that no file chooses options of its own."""
+"""
+How every kernel is compiled: one decorator, so that no file chooses options of its own.
 
+Importing numba costs more than scoring a small run, so that it waits for the first call of a kernel: help, errors in
+options and `import trecpy` do without. That call compiles nothing but what is called; it makes numba's dispatchers of
+all functions of the file, since one may call another.
+"""
+
+import functools
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-import numba
-
 F = TypeVar("F", bound=Callable[..., Any])
+
+_lock = threading.RLock()
 
 
 class _Forgiving:
@@ -34,28 +42,44 @@ class _Forgiving:
         return getattr(self._cache, name)
 
 
-def inlined(function: F) -> F:
-    """
-    Compile a helper into each kernel that calls it: a call costs more than what it does.
+class _Waiting:
+    """A function that becomes a dispatcher, in its module too, when it is first called. py_func: as it was written."""
 
-    Only kernels of its own file may call it: numba keys a kernel's cache by that file alone, and would go on using the
-    old helper.
-    """
-    return cast(F, numba.njit(error_model="numpy", nogil=True, forceinline=True)(function))
+    def __init__(self, function: Callable[..., Any], inline: bool) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._inline = inline
+        self._dispatcher: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._dispatcher is None:
+            names = self.py_func.__globals__
+            with _lock:
+                for name, value in list(names.items()):
+                    if isinstance(value, _Waiting) and value.py_func.__globals__ is names:
+                        names[name] = value._start()
+        return self._dispatcher(*arguments)
+
+    def _start(self) -> Any:
+        import numba
+
+        # error_model: dividing by zero gives what IEEE 754 says, as in C. nogil: blocks of topics may run side by side.
+        # Never fastmath: it would reorder sums.
+        self._dispatcher = numba.njit(error_model="numpy", nogil=True, forceinline=self._inline)(self.py_func)
+        if not self._inline and hasattr(self._dispatcher, "enable_caching"):  # not so under NUMBA_DISABLE_JIT
+            try:
+                self._dispatcher.enable_caching()
+                self._dispatcher._cache = _Forgiving(self._dispatcher._cache)
+            except RuntimeError:
+                pass  # no folder that can be written: compiled anew in each process
+        return self._dispatcher
 
 
 def compiled(function: F) -> F:
-    """
-    Compile a kernel at its first call and keep the machine code on disk where that is possible.
+    """Compile a kernel at its first call, and keep the machine code on disk where that is possible."""
+    return cast(F, _Waiting(function, inline=False))
 
-    error_model: dividing by zero gives what IEEE 754 says, as in C. nogil: blocks of topics may run side by side.
-    Never fastmath: it would reorder sums.
-    """
-    dispatcher: Any = numba.njit(error_model="numpy", nogil=True)(function)
-    if hasattr(dispatcher, "enable_caching"):  # not so under NUMBA_DISABLE_JIT
-        try:
-            dispatcher.enable_caching()
-            dispatcher._cache = _Forgiving(dispatcher._cache)
-        except RuntimeError:
-            pass  # no folder that can be written: compiled anew in each process
-    return cast(F, dispatcher)
+
+def inlined(function: F) -> F:
+    """Compile a helper into each kernel of its file that calls it: a call would cost more than what it does."""
+    return cast(F, _Waiting(function, inline=True))

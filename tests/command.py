@@ -1,0 +1,42 @@
+"""The command `trec_eval`, in this process."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trecpy.cli.trec_eval import run
+
+
+@dataclass
+class Outcome:
+    """Exit code, standard output, and the lines of standard error."""
+
+    code: int
+    out: bytes
+    said: list[str]
+
+    @property
+    def values(self) -> dict[tuple[str, str], str]:
+        """(name, topic) -> value as printed."""
+        rows = (line.split("\t") for line in self.out.decode("latin-1").splitlines())
+        return {(name.strip(), topic): value for name, topic, value in rows}
+
+
+def trec_eval(*arguments: str, stdin: bytes = b"") -> Outcome:
+    out, said = io.BytesIO(), list[str]()
+    code = run(list(arguments), io.BytesIO(stdin), out, said.append)
+    return Outcome(code, out.getvalue(), said)
+
+
+def write(folder: Path, qrels: str | bytes | None = None, run: str | bytes | None = None) -> tuple[str, str]:
+    """Write both files, with ';' for line ends in text; return their paths."""
+    for name, content in (("qrels", qrels), ("run", run)):
+        if content is not None:
+            raw = content if isinstance(content, bytes) else content.replace("; ", "\n").encode() + b"\n"
+            (folder / name).write_bytes(raw)
+    return str(folder / "qrels"), str(folder / "run")
+
+
+def score(folder: Path, options: Sequence[str], qrels: str | bytes, run: str | bytes) -> Outcome:
+    return trec_eval(*options, *write(folder, qrels, run))

@@ -1,0 +1,285 @@
+"""The reader: good lines give their values, odd ones a note or an error, and any bytes at all one or the other."""
+
+import io
+import math
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from trecpy.errors import FileError, FormatError, TrecpyError
+from trecpy.formats.numbers import strtod, strtol
+from trecpy.formats.source import Source
+from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RUN_LAYOUT, Reader, RunReader, read_judgements, read_zscores
+
+
+def source(raw: bytes) -> Source:
+    return Source(io.BytesIO(raw), "file")
+
+
+def scores(*texts: bytes, strict: bool = False) -> list[float]:
+    reader = Reader(
+        source(b"".join(b"1 Q0 d%d 1 %b tag\n" % pair for pair in enumerate(texts))), RUN_LAYOUT, "10.0", strict
+    )
+    reader.read(whole=True)
+    return list(reader.records.score[: reader.count].tolist())
+
+
+def levels(*texts: bytes, strict: bool = False) -> list[int]:
+    reader = Reader(
+        source(b"".join(b"1 0 d%d %b\n" % pair for pair in enumerate(texts))),
+        JUDGEMENT_LAYOUTS["qrels"],
+        "10.0",
+        strict,
+    )
+    reader.read(whole=True)
+    return list(reader.records.level[: reader.count].tolist())
+
+
+def _clear(error: TrecpyError) -> bool:
+    return str(error).startswith("file:") and str(error).isprintable()
+
+
+def bits(value: float) -> bytes:
+    return struct.pack("d", value)
+
+
+_RUN_COLUMNS = "topic iter docno rank score tag"
+
+
+# Numbers
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1))
+def test_a_double_written_in_full_is_read_back(values: list[float]) -> None:
+    assert [bits(x) for x in scores(*(repr(v).encode() for v in values))] == [bits(v) for v in values]
+
+
+@given(st.from_regex(rb"[+-]?[0-9]{1,25}(\.[0-9]{0,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True))
+@example(b"9007199254740993")  # half way between two doubles
+@example(b"9007199254740993.00000000000000000001")
+@example(b"2.2250738585072011e-308")  # subnormal
+@example(b"4.9406564584124654e-324")
+@example(b"1.7976931348623159e308")  # more than the largest
+@example(b"0.000000000000000000000000000000000000000000000000000000000000000000000000000000001")
+def test_a_decimal_is_rounded_as_python_rounds_it(text: bytes) -> None:
+    assert bits(scores(text)[0]) == bits(float(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b"1.5abc", 1.5), (b"1,5", 1.0), (b"abc", 0.0), (b".5", 0.5),
+        (b"1.", 1.0), (b"-.5e1", -5.0), (b"1e", 1.0),
+        (b"1e+", 1.0), (b"0x1p3", 8.0), (b"-0x.8", -0.5), (b"0x", 0.0), (b"0xg", 0.0), (b"inf", math.inf),
+        (b"-Infinity", -math.inf), (b"infinite", math.inf), (b"1e400", math.inf), (b"-1e400", -math.inf),
+        (b"1e-400", 0.0), (b".", 0.0),
+        (b"+", 0.0), (b"-e5", 0.0), (b"0x1p9999", math.inf),
+    ],
+)  # fmt: skip
+def test_a_score_is_read_as_strtod_does(text: bytes, value: float) -> None:
+    assert scores(text) == [value]
+    assert strtod(text)[0] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b"1.9", 1), (b"abc", 0), (b"0x10", 0), (b"+2", 2), (b"-3", -3), (b"-", 0), (b"9223372036854775807", 2**63 - 1),
+        (b"9223372036854775808", 2**63 - 1), (b"-9223372036854775808", -(2**63)), (b"-99999999999999999999", -(2**63)),
+        (b"1" + b"0" * 5000, 2**63 - 1), (b"000007", 7),
+    ],
+)  # fmt: skip
+def test_a_level_is_read_as_strtol_does(text: bytes, value: int) -> None:
+    assert levels(text) == [value]
+    assert strtol(text)[0] == value
+
+
+@pytest.mark.parametrize("text", [b"nan", b"-NaN", b"nan(7)", b"NANx"])
+def test_a_score_that_is_nan_is_an_error_with_its_place(text: bytes) -> None:
+    with pytest.raises(FormatError, match=r"^file:2: column 5 \(score\): expected a number, found '"):
+        scores(b"1", text)
+
+
+# One reader, one switch
+
+
+@pytest.mark.parametrize("text", [b"abc", b"1,5", b"1.5x", b"0x1p3z"])
+def test_strict_refuses_a_score_that_is_no_number(text: bytes) -> None:
+    with pytest.raises(FormatError, match=r"^file:1: column 5 \(score\): expected a number, found '"):
+        scores(text, strict=True)
+
+
+@pytest.mark.parametrize("text", [b"0.9", b"abc", b"1x"])
+def test_strict_refuses_a_level_that_is_no_integer(text: bytes) -> None:
+    with pytest.raises(FormatError, match=r"^file:2: column 4 \(level\): expected an integer, found '"):
+        levels(b"1", text, strict=True)
+
+
+def test_strict_drops_a_byte_order_mark_and_says_so() -> None:
+    for strict, topic in ((True, b"1"), (False, b"\xef\xbb\xbf1")):
+        judgements, notes = read_judgements(source(b"\xef\xbb\xbf1 0 a 1\n"), "qrels", "10.0", strict)
+        assert judgements.topics == [topic]
+        assert len(notes) == 1
+        assert "byte order mark" in notes[0]
+
+
+def test_each_kind_of_oddity_is_said_once_with_its_place_and_count() -> None:
+    reader = RunReader(source(b"1 Q0 a 1 x r\n1 Q0 b 1 2 r\n1 Q0 c 1 y r\n1 Q0 d 1 1,5 r\n"), "10.0", strict=False)
+    list(reader.blocks())
+    assert reader.notes == [
+        "file:1: column 5 (score): expected a number, found 'x'; it counts as 0 (2 such lines)",
+        "file:4: column 5 (score): expected a number, found '1,5'; what follows the number is ignored",
+    ]
+
+
+# Lines
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"1 Q0 a 1 1 r\n1 Q0 b 1 1\n", "file:2: expected 6 or more columns (" + _RUN_COLUMNS + "), found 5"),
+        (b"# c\n\n1\n", "file:3: expected 6 or more columns (" + _RUN_COLUMNS + "), found 1"),
+        (b"\n\n", "file: has only comments and blank lines: expected lines of '" + _RUN_COLUMNS + "'"),
+        (b"# a b c d e f g\n", "file: has only comments and blank lines: expected lines of '" + _RUN_COLUMNS + "'"),
+        (b"1 Q0 a 1 1 r\n1 Q0 \0 1 1 r\n", "file:2: expected text, found a NUL byte"),
+        (b"", "file: is empty: expected lines of '" + _RUN_COLUMNS + "'"),
+    ],
+)  # fmt: skip
+def test_a_bad_run_is_one_clear_line(raw: bytes, message: str) -> None:
+    with pytest.raises(FileError) as raised:
+        list(RunReader(source(raw), "10.0", strict=False).blocks())
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("form", "raw", "message"),
+    [
+        ("qrels", b"1 0 a 1\n\n", "file:2: expected 4 columns (topic iter docno level), found a blank line"),
+        ("qrels", b"#\n1 0 a\n", "file:2: expected 4 columns (topic iter docno level), found 3"),
+        ("qrels", b"1 0 a 1 1\n", "file:1: expected 4 columns (topic iter docno level), found 5"),
+        ("prefs", b"1 0 a 1\n", "file:1: expected 5 columns (topic group subgroup docno level), found 4"),
+        ("qrels_prefs", b"1 0 a nan\n", "file:1: column 4 (level): expected a number, found 'nan'"),
+        ("qrels_jg", b"1 g a 1\n2 g a 1\n1 g a 2\n",
+         "file:3: expected a document once in a group, found 'a' again after line 1"),
+        ("qrels", b"1 0 a\0 1\n", "file:1: expected text, found a NUL byte"),
+    ],
+)  # fmt: skip
+def test_bad_judgements_are_one_clear_line(form: str, raw: bytes, message: str) -> None:
+    with pytest.raises(FormatError) as raised:
+        read_judgements(source(raw), form, "10.0", strict=False)
+    assert str(raised.value) == message
+
+
+def test_a_long_line_and_a_long_id_are_lines_like_others() -> None:
+    long = b"d" * 3_000_000
+    reader = RunReader(source(b"t Q0 %b 1 1 r %b\n" % (long, b"x " * 500_000) * 2), "10.0", strict=True, block=1 << 16)
+    (block,) = list(reader.blocks())[-1:]
+    assert block.docno(1) == long
+    assert block.line(1) == 2
+
+
+@given(st.binary(max_size=300), st.sampled_from([*JUDGEMENT_LAYOUTS, "run"]), st.booleans(), st.integers(40, 200))
+@example(b"1 Q0 a 1 1 r\n2 Q0 a 1 1 r\n1 Q0 b 1 1 r", "run", False, 40)
+def test_any_bytes_are_an_answer_or_a_clear_error(raw: bytes, form: str, strict: bool, block: int) -> None:
+    try:
+        if form == "run":
+            for compat in ("10.0", "9.0.8"):
+                reader = RunReader(source(raw), compat, strict, block=block)  # type: ignore[arg-type]
+                assert all(len(b.topics) == len(b.starts) - 1 for b in reader.blocks())
+        else:
+            judgements, _ = read_judgements(source(raw), form, "10.0", strict)
+            assert judgements.topics == sorted(judgements.topics)
+    except TrecpyError as error:
+        assert _clear(error)  # noqa: PT017  an answer is as good
+
+
+_PIECES = st.sampled_from(
+    [b" ", b"\t", b"\r", b"\n", b"#", b"1", b"a", b"\xff", b"nan", b"0.5", b"Q0", b"\0", b"-", b"\x0b"]
+)
+
+
+@given(st.lists(_PIECES, max_size=60).map(b"".join), st.sampled_from([*JUDGEMENT_LAYOUTS, "run"]), st.integers(40, 80))
+def test_any_lines_are_an_answer_or_a_clear_error(raw: bytes, form: str, block: int) -> None:
+    test_any_bytes_are_an_answer_or_a_clear_error.hypothesis.inner_test(raw, form, False, block)  # type: ignore[attr-defined]
+
+
+@given(st.binary(max_size=200))
+def test_zscores_are_an_answer_or_a_clear_error(raw: bytes) -> None:
+    try:
+        assert isinstance(read_zscores(source(raw)), dict)
+    except TrecpyError as error:
+        assert _clear(error)  # noqa: PT017  an answer is as good
+
+
+# Blocks
+
+
+class Pipe(io.RawIOBase):
+    """A stream that cannot be rewound and gives a few bytes at a time."""
+
+    def __init__(self, raw: bytes, step: int) -> None:
+        self._raw, self._step = raw, step
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: bytearray) -> int:  # type: ignore[override]
+        part, self._raw = self._raw[: min(self._step, len(target))], self._raw[min(self._step, len(target)) :]
+        target[: len(part)] = part
+        return len(part)
+
+
+def _rankings(reader: RunReader) -> dict[bytes, list[bytes]]:
+    found: dict[bytes, list[bytes]] = {}
+    for block in reader.blocks():
+        for b, topic in enumerate(block.topics):
+            found[topic] = [block.docno(r) for r in range(block.starts[b], block.starts[b + 1])]
+    return found
+
+
+@pytest.mark.parametrize("block", [64, 100, 1 << 22])
+@pytest.mark.parametrize("step", [1, 7, 1000])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_pipe_gives_what_a_file_gives(block: int, step: int, mixed: bool) -> None:
+    lines = [b"%d Q0 d%d %d %d tag%d\n" % (t, d, d, -d, t) for t in range(9) for d in range(11)]
+    raw = b"".join(sorted(lines, key=lambda line: line.split()[2]) if mixed else lines)
+    with Source(Pipe(raw, step), "pipe", twice=True) as pipe:
+        reader = RunReader(pipe, "10.0", strict=True, block=block)
+        rankings = _rankings(reader)
+    assert {t: sorted(docs) for t, docs in rankings.items()} == {
+        b"%d" % t: sorted(b"d%d" % d for d in range(11)) for t in range(9)
+    }
+    assert reader.tag == raw.split()[-1]
+    assert len(reader.notes) == (mixed and block < len(raw))
+
+
+def test_memory_of_a_run_does_not_grow_with_its_topics() -> None:
+    lines = (b"%d Q0 doc%d 1 %d t\n" % (t, d, -d) for t in range(20_000) for d in range(20))
+    largest = 0
+    with Source(Pipe(b"".join(lines), 1 << 20), "pipe") as pipe:
+        for block in RunReader(pipe, "10.0", strict=True, block=1 << 16).blocks():
+            largest = max(largest, len(block.data))
+    assert largest == 1 << 16
+
+
+def test_a_pipe_that_cannot_be_copied_says_so_when_it_must_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("trecpy.formats.source.tempfile.TemporaryFile", full)
+    raw = b"".join(b"%d Q0 d%d 1 1 r\n" % (t, d) for d in range(9) for t in range(9))
+    with (
+        Source(Pipe(raw, 1000), "pipe", twice=True) as pipe,
+        pytest.raises(FileError, match="give a file instead of a pipe"),
+    ):
+        list(RunReader(pipe, "10.0", strict=True, block=64).blocks())
+
+
+def test_float32_scores_of_9_0_8() -> None:
+    (block,) = RunReader(source(b"1 Q0 a 1 16777217 r\n1 Q0 b 1 1e39 r\n"), "9.0.8", strict=True).blocks()
+    assert block.scores.tolist() == [16777216.0, math.inf]
+    assert block.scores.dtype == np.float64

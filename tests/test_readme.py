@@ -1,0 +1,68 @@
+"""The README says what is so: its commands print what it shows, its table of measures is the declared one."""
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from command import trec_eval
+
+from trecpy.registry import Aggregate, catalogue, nicknames
+from trecpy.report import markdown_table
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+
+
+def measures_table() -> str:
+    rows = []
+    for each in catalogue().values():
+        since = " (10.0)" if each.since == "10.0" else ""
+        summary = each.aggregate.value if each.aggregate is not Aggregate.NONE else "topics only"
+        rows.append([f"`{each.name}`{since}", each.title, each.parameters.text, summary])
+    return markdown_table(["measure", "what it is", "parameters, defaults", "summary"], rows)
+
+
+def sets_text() -> str:
+    return "; ".join(f"`{name}`: {' '.join(members)}" for name, members in nicknames("10.0").items()) + "."
+
+
+def _section(name: str) -> str:
+    found = re.search(f"<!-- {name} -->\n?(.*?)\n?<!-- /{name} -->", README.read_text(), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize(("name", "made"), [("measures", measures_table), ("sets", sets_text)])
+def test_table_is_what_is_declared(name: str, made: "type[str]") -> None:
+    """UPDATE_README=1 writes it anew."""
+    if os.environ.get("UPDATE_README"):
+        text = README.read_text()
+        line = "\n" if name == "measures" else ""
+        new = f"<!-- {name} -->{line}{made()}{line}<!-- /{name} -->"
+        README.write_text(re.sub(f"<!-- {name} -->.*?<!-- /{name} -->", lambda _: new, text, flags=re.DOTALL))
+    assert _section(name) == made()
+
+
+def _commands() -> list[tuple[str, str]]:
+    text = README.read_text()
+    console = re.findall(r"```console\n\$ (.*?)\n(.*?)```", text, re.DOTALL)
+    first = re.findall(r"```sh\n.*?&& \.venv/bin/(trec_eval .*?)\n```\n\n```\n(.*?)```", text, re.DOTALL)
+    return console + first
+
+
+@pytest.mark.parametrize(("command", "shown"), _commands())
+def test_command_prints_what_is_shown(command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    program, *arguments = shlex.split(command)
+    assert program == "trec_eval"
+    outcome = trec_eval(*arguments)
+    expected = [line for line in shown.splitlines() if not line.startswith("trec_eval: ")]
+    assert outcome.out.decode().splitlines() == expected
+    said = [line for line in shown.splitlines() if line.startswith("trec_eval: ")]
+    assert not said or said == [f"trec_eval: {line}" for line in outcome.said]
+
+
+def test_commands_were_found() -> None:
+    assert len(_commands()) == 2
