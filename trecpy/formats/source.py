@@ -174,10 +174,12 @@ class Lines:
 
     def token(self, place: int) -> bytes:
         """The bytes from data[place] up to the next blank."""
-        end = place
-        while end < self.stop and self.data[end] not in b" \t\n\v\f\r":
-            end += 1
-        return self.data[place:end].tobytes()
+        size = 64
+        while True:
+            token, *behind = self.data[place : min(place + size, self.stop)].tobytes().split(None, 1)
+            if behind or len(token) < size:
+                return token
+            size *= 4
 
     def _grow(self) -> None:
         larger = bytearray(2 * len(self._buffer))

@@ -7,13 +7,13 @@ and notes each kind of mistake once, with its place and how often it came; `stri
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trecpy.errors import FileError, FormatError, ZScoreError
-from trecpy.formats.numbers import strtod
+from trecpy.formats.numbers import strtod, strtol
 from trecpy.formats.source import Lines, Source
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
@@ -25,6 +25,8 @@ from trecpy.text import plural, quoted
 # Small enough for a processor's cache, large enough that what is done once a block does not count.
 BLOCK = 1 << 22
 _MOST_RECORDS = 1 << 18
+_NOT_A_NUMBER = "it counts as 0"
+_CUT_NUMBER = "what follows the number is ignored"
 _BOM = b"\xef\xbb\xbf"
 _powers = np.empty((0, 3), np.uint64)
 T = TypeVar("T", bound=np.generic)
@@ -79,7 +81,7 @@ class Records:
     One row a line, for as many lines as are in the buffer.
 
     topic: int32[n]; spans: int64[n, 2, 4 or 6]  place and size of docno, group, subgroup; hashes: uint64[n]
-    score: float64[n] or level: int64[n]  the value; slow: int64[n, 2]  the kernel's
+    score: float64[n] or level: int64[n]  the value; odd: int64[n, 2]  the kernel's
     """
 
     def __init__(self, width: int) -> None:
@@ -88,7 +90,7 @@ class Records:
         self.hashes = np.empty(0, np.uint64)
         self.score = np.empty(0)
         self.level = np.empty(0, np.int64)
-        self.slow = np.empty((0, 2), np.int64)
+        self.odd = np.empty((0, 2), np.int64)
 
     def reserve(self, used: int, length: int) -> None:
         """Make room for `length` rows, of which the first `used` are kept."""
@@ -134,8 +136,8 @@ class Reader:
         self._powers = powers_of_five()
         self._state = np.zeros(kernel.STATE_SIZE, np.int64)
         self._state[kernel.CURRENT] = -1
-        self._notes = np.zeros((kernel.NOTES_SIZE, 3), np.int64)
-        self._found = [b""] * kernel.NOTES_SIZE
+        self._columns = np.empty((kernel.MAX_COLUMNS, 2), np.int64)
+        self._odd: dict[str, list[Any]] = {}  # what becomes of a value -> the first one, how many
         self._slots = np.full(2, -1, np.int32)
         self._topics = np.empty((0, 3), np.int64)
         self._arena = np.empty(0, np.uint8)
@@ -166,22 +168,32 @@ class Reader:
         stop = self.lines.read(whole)
         start = self._begin(stop) if self._parsed is None else self._parsed
         self._make_room(start, stop)
-        records, before = self.records, self._notes[:, 0].copy()
-        self._state[kernel.SLOW] = 0
+        records = self.records
+        self._state[kernel.ODD] = 0
         status = kernel.parse(
-            self.lines.data, start, stop, self._packed, self._powers, self._state, self._notes, self._slots,
-            self._topics, self._arena, records.topic, records.spans, records.hashes, records.score,
-            records.score.view(np.uint64), records.level, records.slow,
-        )  # fmt: skip
+            self.lines.data,
+            start,
+            stop,
+            self._packed,
+            self._powers,
+            self._state,
+            self._columns,
+            self._slots,
+            self._topics,
+            self._arena,
+            records.topic,
+            records.spans,
+            records.hashes,
+            records.score,
+            records.score.view(np.uint64),
+            records.level,
+            records.odd,
+        )
         self._parsed = stop
-        for kind in np.flatnonzero((before == 0) & (self._notes[:, 0] > 0)):
-            self._found[kind] = self.lines.token(self._notes[kind, 2])
-        for record, place in records.slow[: self._state[kernel.SLOW]].tolist():
-            self._read_slowly(record, place)
+        for record, place in records.odd[: self._state[kernel.ODD]].tolist():
+            self._read_odd(record, place)
         if status == kernel.WRONG_COLUMNS:
             self._refuse_columns(int(self._state[kernel.LINES]), int(self._state[kernel.FOUND]))
-        if status == kernel.NAN_VALUE:
-            self._refuse_value(int(self._state[kernel.LINES]), self.lines.token(self._state[kernel.FOUND]))
         if self._packed[kernel.TAG] >= 0 and self.count:
             at, size = self._state[kernel.TAG_AT], self._state[kernel.TAG_SIZE]
             self.tag = self.lines.data[at : at + size].tobytes()
@@ -226,35 +238,29 @@ class Reader:
             self._slots = np.full(1 << (4 * topics).bit_length(), -1, np.int32)
             kernel.rehash(self._slots, self._topics, self.topics)
 
-    def _read_slowly(self, record: int, place: int) -> None:
-        """Read a value that the kernel left: hexadecimal, or one that its 128 bits do not round."""
-        token = self.lines.token(place)
-        value, rest = strtod(token)
-        if value != value:
-            self._refuse_value(self.lines.line(place), token)
-        self.records.score[record] = value
+    def _read_odd(self, record: int, place: int) -> None:
+        """Read a value that is not plainly a number: strtod and strtol know every form, and what is none."""
+        text = self.lines.token(place)
+        if self.layout.integer:
+            self.records.level[record], rest = strtol(text)
+        else:
+            self.records.score[record], rest = strtod(text)
+        if (rest and self.strict) or (not self.layout.integer and np.isnan(self.records.score[record])):
+            raise FormatError(self._wrong_value(self.lines.line(place), text))
         if rest:
-            note = self._notes[kernel.CUT_NUMBER]
-            if note[0] == 0:
-                note[1], self._found[kernel.CUT_NUMBER] = self.lines.line(place), token
-            note[0] += 1
+            fate = _NOT_A_NUMBER if rest == text else _CUT_NUMBER
+            if fate not in self._odd:
+                self._odd[fate] = [f"{self._wrong_value(self.lines.line(place), text)}; {fate}", 0]
+            self._odd[fate][1] += 1
 
     def _conclude(self) -> None:
-        """After the last line: turn what was counted into notes, or into an error."""
+        """After the last line: say what was odd."""
         if not self.topics:
             raise FormatError(
                 f"{self.source.name}: has only comments and blank lines: expected lines of '{self.layout.columns}'"
             )
-        for kind, fate in (
-            (kernel.NOT_A_NUMBER, "it counts as 0"),
-            (kernel.CUT_NUMBER, "what follows the number is ignored"),
-        ):
-            count, line, _ = self._notes[kind]
-            if count and self.strict:
-                self._refuse_value(line, self._found[kind])
-            if count:
-                more = f" ({count:,} such lines)" if count > 1 else ""
-                self.notes.append(f"{self._wrong_value(line, self._found[kind])}; {fate}{more}")
+        for said, count in self._odd.values():
+            self.notes.append(said + (f" ({count:,} such lines)" if count > 1 else ""))
         comments = int(self._state[kernel.COMMENT_TOPICS])
         if comments:
             self.notes.append(
@@ -269,9 +275,6 @@ class Reader:
             f"{self.source.name}:{line}: expected {wanted} {more}columns ({self.layout.columns}), found "
             f"{found or 'a blank line'}"
         )
-
-    def _refuse_value(self, line: int, found: bytes) -> None:
-        raise FormatError(self._wrong_value(line, found))
 
     def _wrong_value(self, line: int, found: bytes) -> str:
         column = self.layout.columns.split().index(self.layout.value) + 1

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 F = TypeVar("F", bound=Callable[..., Any])
 
 _lock = threading.RLock()
+_files: dict[str, list["_Waiting"]] = {}
 
 
 class _Forgiving:
@@ -50,17 +51,16 @@ class _Waiting:
         self.py_func = function
         self._inline = inline
         self._dispatcher: Any = None
+        _files.setdefault(function.__module__, []).append(self)
 
     def __call__(self, *arguments: Any) -> Any:
         if self._dispatcher is None:
-            names = self.py_func.__globals__
             with _lock:
-                for name, value in list(names.items()):
-                    if isinstance(value, _Waiting) and value.py_func.__globals__ is names:
-                        names[name] = value._start()
+                for each in _files[self.py_func.__module__]:
+                    each._start()
         return self._dispatcher(*arguments)
 
-    def _start(self) -> Any:
+    def _start(self) -> None:
         import numba
 
         # error_model: dividing by zero gives what IEEE 754 says, as in C. nogil: blocks of topics may run side by side.
@@ -72,7 +72,9 @@ class _Waiting:
                 self._dispatcher._cache = _Forgiving(self._dispatcher._cache)
             except RuntimeError:
                 pass  # no folder that can be written: compiled anew in each process
-        return self._dispatcher
+        names = self.py_func.__globals__
+        if names.get(self.py_func.__name__) is self:
+            names[self.py_func.__name__] = self._dispatcher
 
 
 def compiled(function: F) -> F:

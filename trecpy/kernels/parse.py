@@ -1,8 +1,10 @@
 """
 Bytes of a qrels, run or preference file to packed arrays: one pass, one record a line, no Python object a line.
 
-Nothing here decides whether an odd line is an error: oddities are counted, with the line of the first, and the
-caller (trecpy.formats) says what they mean.
+Nothing here decides whether an odd value is an error: what is not plainly a number is left to the caller
+(trecpy.formats), with its place.
+
+Bytes are counted in uint64: an index that may be negative costs a comparison each time; hashing took 3 times as long.
 """
 
 import numpy as np
@@ -17,18 +19,11 @@ LAYOUT_SIZE = 10
 NO_COMMENTS, HASH_FIRST, HASH_INDENTED = range(3)
 
 # Entries of `state`, which is carried from call to call.
-RECORDS, LINES, TOPICS, CURRENT, MIXED, TAG_AT, TAG_SIZE, SLOW, FOUND, COMMENT_TOPICS = range(10)
+RECORDS, LINES, TOPICS, CURRENT, MIXED, TAG_AT, TAG_SIZE, ODD, FOUND, COMMENT_TOPICS = range(10)
 STATE_SIZE = 10
 
-# Rows of `notes`: [how often, line of the first, place of its value in data].
-NOT_A_NUMBER, CUT_NUMBER = range(2)
-NOTES_SIZE = 2
-
 # What parse() returns.
-DONE, WRONG_COLUMNS, NAN_VALUE = range(3)
-
-# What _number() returns, and what it leaves to a slower reader that knows every form.
-_WHOLE, _CUT, _NONE, _NAN, _UNDECIDED = range(5)
+DONE, WRONG_COLUMNS = range(2)
 
 MAX_COLUMNS = 6
 
@@ -44,6 +39,7 @@ _NEARLY = np.uint64(0xFFFFFFFFFFFFFFF0)
 _FRACTION = np.uint64(0xFFFFFFFFFFFFF)
 _2_53, _2_63 = np.uint64(1 << 53), np.uint64(1 << 63)
 _EXACT_TENS = np.array([10.0**i for i in range(23)])
+_MOST_DIGITS = 19  # of a number that always fits 64 bits
 
 FIRST_POWER, LAST_POWER = -342, 308
 POWER_BIAS = 4096
@@ -77,8 +73,10 @@ def powers_of_five() -> Hashes:
 def hash_bytes(data: Bytes, at: int, size: int) -> np.uint64:
     """64-bit FNV-1a of data[at:at+size], mixed so that its low bits serve as the index of a table."""
     h = _FNV_BASIS
-    for i in range(at, at + size):
+    i, end = np.uint64(at), np.uint64(at + size)
+    while i < end:
         h = (h ^ np.uint64(data[i])) * _FNV_PRIME
+        i += _ONE
     h = (h ^ (h >> _32)) * _MIX
     return h ^ (h >> _32)
 
@@ -93,7 +91,7 @@ def _multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 
 @inlined
-def _round(mantissa: np.uint64, power: int, powers: Hashes) -> np.uint64:
+def _round(mantissa: np.uint64, power: np.int64, powers: Hashes) -> np.uint64:
     """
     Mantissa * 10**power to the nearest double, as its bits; 0 where 128 bits of 5**power do not decide.
 
@@ -134,120 +132,100 @@ def _round(mantissa: np.uint64, power: int, powers: Hashes) -> np.uint64:
 
 
 @inlined
-def _word(data: Bytes, at: int, end: int, first: int, second: int, third: int) -> bool:
-    """Does data[at:end] begin with these three letters (given in lower case)?"""
-    return at + 3 <= end and data[at] | 32 == first and data[at + 1] | 32 == second and data[at + 2] | 32 == third
-
-
-@inlined
-def _number(data: Bytes, at: int, end: int, powers: Hashes, score: Reals, bits: Hashes, record: int) -> int:
+def _number(data: Bytes, at: int, end: int, powers: Hashes, score: Reals, bits: Hashes, record: int) -> bool:
     """
-    Read the longest prefix of data[at:end] that is a number, as C's strtod does, into score[record].
+    Read data[at:end] into score[record] if it is a decimal number, with an exponent or without, and nothing else.
 
-    Returns _WHOLE, _CUT (text behind the number), _NONE (no number, value 0), _NAN, or _UNDECIDED (hexadecimal, or
-    rounding that this cannot decide: nothing written).
+    False: it is not, or its rounding is not decided here; nothing was written that counts.
     """
-    negative = data[at] == 45
-    i = at + 1 if negative or data[at] == 43 else at
-    mantissa, digits, power = _ZERO, 0, 0
-    seen, lost = False, False
-    start = i
-    while i < end and 48 <= data[i] <= 57:
-        seen = True
-        if digits < 19:
+    begin, stop = np.uint64(at), np.uint64(end)
+    negative = data[begin] == 45
+    if negative or data[begin] == 43:
+        begin += _ONE
+    i = begin
+    mantissa = _ZERO
+    while i < stop and 48 <= data[i] <= 57:
+        mantissa = mantissa * _TEN + np.uint64(data[i] - 48)
+        i += _ONE
+    digits, power = np.int64(i - begin), np.int64(0)
+    if i < stop and data[i] == 46:
+        i += _ONE
+        point = i
+        while i < stop and 48 <= data[i] <= 57:
             mantissa = mantissa * _TEN + np.uint64(data[i] - 48)
-            if mantissa != _ZERO:
-                digits += 1
-        else:
-            power += 1
-            lost = lost or data[i] != 48
-        i += 1
-    if i == start + 1 and mantissa == _ZERO and i < end and data[i] | 32 == 120:
-        return _UNDECIDED
-    if i < end and data[i] == 46:
-        j = i + 1
-        while j < end and 48 <= data[j] <= 57:
-            seen = True
-            if digits < 19:
-                mantissa = mantissa * _TEN + np.uint64(data[j] - 48)
-                power -= 1
-                if mantissa != _ZERO:
-                    digits += 1
-            else:
-                lost = lost or data[j] != 48
-            j += 1
-        if seen:
-            i = j
-    if not seen:
-        score[record] = 0.0
-        if _word(data, start, end, 105, 110, 102):
-            score[record] = -np.inf if negative else np.inf
-            i = start + 3
-            if (
-                _word(data, i, end, 105, 110, 105)
-                and i + 5 <= end
-                and data[i + 3] | 32 == 116
-                and data[i + 4] | 32 == 121
-            ):
-                i += 5
-            return _WHOLE if i == end else _CUT
-        return _NAN if _word(data, start, end, 110, 97, 110) else _NONE
-    if i < end and data[i] | 32 == 101:
-        j = i + 1
-        down = j < end and data[j] == 45
-        if j < end and (down or data[j] == 43):
-            j += 1
+            i += _ONE
+        power = -np.int64(i - point)
+        digits -= power
+    if digits == 0:
+        return False
+    cut = False
+    if digits > _MOST_DIGITS:
+        # Once more: the first 19 digits behind leading zeros; those behind them only move the point.
+        mantissa, kept = _ZERO, 0
+        j = begin
+        while j < i:
+            if data[j] != 46:
+                if kept < _MOST_DIGITS:
+                    mantissa = mantissa * _TEN + np.uint64(data[j] - 48)
+                    kept += mantissa != _ZERO
+                else:
+                    cut = cut or data[j] != 48
+                    power += 1
+            j += _ONE
+    if i < stop and data[i] | 32 == 101:
+        i += _ONE
+        down = i < stop and data[i] == 45
+        if i < stop and (down or data[i] == 43):
+            i += _ONE
+        if i == stop:
+            return False
         written = 0
-        if j < end and 48 <= data[j] <= 57:
-            while j < end and 48 <= data[j] <= 57:
-                if written < 1_000_000:
-                    written = 10 * written + int(data[j]) - 48
-                j += 1
-            i = j
-            power += -written if down else written
+        while i < stop and 48 <= data[i] <= 57:
+            if written < 1_000_000:
+                written = 10 * written + int(data[i]) - 48
+            i += _ONE
+        power += -written if down else written
+    if i < stop:
+        return False
     if mantissa == _ZERO:
         score[record] = -0.0 if negative else 0.0
-    elif not lost and mantissa < _2_53 and -22 <= power <= 22:
-        value = np.float64(mantissa)
+    elif not cut and mantissa < _2_53 and -22 <= power <= 22:
+        value = np.float64(np.int64(mantissa))
         value = value / _EXACT_TENS[-power] if power < 0 else value * _EXACT_TENS[power]
         score[record] = -value if negative else value
     else:
         rounded = _round(mantissa, power, powers)
-        if rounded == _ZERO or (lost and _round(mantissa + _ONE, power, powers) != rounded):
-            return _UNDECIDED
+        if rounded == _ZERO or (cut and _round(mantissa + _ONE, power, powers) != rounded):
+            return False
         bits[record] = rounded | _2_63 if negative else rounded
-    return _WHOLE if i == end else _CUT
+    return True
 
 
 @inlined
-def _integer(data: Bytes, at: int, end: int, level: Integers, record: int) -> int:
-    """Read the integer that data[at:end] begins with, as C's strtol does, clamped to 64 bits, into level[record]."""
+def _integer(data: Bytes, at: int, end: int, level: Integers, record: int) -> bool:
+    """Read data[at:end] into level[record] if it is an integer of at most 18 digits, and nothing else."""
     negative = data[at] == 45
-    i = at + 1 if negative or data[at] == 43 else at
-    start = i
-    value = _ZERO
-    while i < end and 48 <= data[i] <= 57:
-        digit = np.uint64(data[i] - 48)
-        if value > (_2_63 - digit) // _TEN:
-            value = _2_63
-        else:
-            value = value * _TEN + digit
-        i += 1
-    if negative:
-        level[record] = np.int64(~value + _ONE)
-    else:
-        level[record] = np.int64(min(value, _2_63 - _ONE))
-    if i == start:
-        return _NONE
-    return _WHOLE if i == end else _CUT
+    begin = at + 1 if negative or data[at] == 43 else at
+    if begin == end or end - begin >= _MOST_DIGITS:
+        return False
+    value = 0
+    for i in range(begin, end):
+        if not 48 <= data[i] <= 57:
+            return False
+        value = 10 * value + int(data[i]) - 48
+    level[record] = -value if negative else value
+    return True
 
 
 @inlined
 def _same(a: Bytes, at: int, b: Bytes, start: int, size: int) -> bool:
     """Are a[at:at+size] and b[start:start+size] the same bytes?"""
-    for i in range(size):
-        if a[at + i] != b[start + i]:
+    i, j, end = np.uint64(at), np.uint64(start), np.uint64(at + size)
+    while i < end:
+        if a[i] != b[j]:
             return False
+        i += _ONE
+        j += _ONE
     return True
 
 
@@ -259,7 +237,7 @@ def parse(
     layout: Integers,
     powers: Hashes,
     state: Integers,
-    notes: Integers,
+    columns: Integers,
     slots: Numbers,
     topics: Integers,
     arena: Bytes,
@@ -269,19 +247,20 @@ def parse(
     score: Reals,
     bits: Hashes,
     level: Integers,
-    slow: Integers,
+    odd: Integers,
 ) -> int:
     """
-    Read the lines of data[start:stop] into records; return DONE, or the fault of line state[LINES].
+    Read the lines of data[start:stop] into records; return DONE, or WRONG_COLUMNS at line state[LINES].
 
     Reads
         data: uint8[>=stop]  no NUL; data[stop-1] is a newline
         layout: int64[LAYOUT_SIZE], powers: uint64[651, 3]  from powers_of_five()
+    Scratch
+        columns: int64[MAX_COLUMNS, 2]
     Reads and writes, carried from block to block
         state: int64[STATE_SIZE]  RECORDS so far in the arrays below, LINES of the file so far, TOPICS seen, CURRENT
-            topic, MIXED = 1 once a topic came back after another, the TAG of the last line, SLOW values, and what was
-            FOUND at fault: the columns of a line of the wrong length, or the place of a value that is NaN
-        notes: int64[NOTES_SIZE, 3]  how often, line of the first, place of its value in data
+            topic, MIXED = 1 once a topic came back after another, the TAG of the last line, ODD values, the columns
+            FOUND in a line of the wrong length, and COMMENT_TOPICS, comments that read like data
         slots: int32[power of two], -1 where free, at least twice as long as topics there can be
         topics: int64[T, 3]  place in arena, size, hash of each topic, in order of appearance
         arena: uint8[]  the topics' bytes end to end
@@ -290,53 +269,51 @@ def parse(
         spans: int64[N, 2, 4 or 6]  place in data and size of docno, group, subgroup
         hashes: uint64[N]  of the docno
         score, bits: float64[N] and the same memory as uint64[N], or level: int64[N] where layout[INTEGER]
-        slow: int64[N, 2]  record, place: values that are left to a slower reader
+        odd: int64[N, 2]  record, place: values that are not plainly numbers; they are not written
     """
-    first = np.empty(MAX_COLUMNS, np.int64)
-    after = np.empty(MAX_COLUMNS, np.int64)
-    columns, exact, doc_column, value_column = layout[COLUMNS], layout[EXACT], layout[DOC], layout[VALUE]
-    tag_column, group, subgroup = layout[TAG], layout[GROUP], layout[SUBGROUP]
+    wanted, exact, doc, value = layout[COLUMNS], layout[EXACT], layout[DOC], layout[VALUE]
+    tag, group, subgroup = layout[TAG], layout[GROUP], layout[SUBGROUP]
     comments, blanks, integer = layout[COMMENTS], layout[BLANKS], layout[INTEGER]
     mask = np.uint64(len(slots) - 1)
     record, line, current = state[RECORDS], state[LINES], state[CURRENT]
-    i = start
-    while i < stop:
+    i, after = np.uint64(start), np.uint64(stop)
+    while i < after:
         line += 1
-        begin = i
+        begin = np.int64(i)
         count = 0
         while True:
             c = data[i]
             while c == 32 or (9 <= c <= 13 and c != 10):
-                i += 1
+                i += _ONE
                 c = data[i]
             if c == 10:
                 break
-            if count == columns and not exact:
+            if count == wanted and not exact:
                 while data[i] != 10:
-                    i += 1
+                    i += _ONE
                 count += 1
                 break
             token = i
             while c > 32 or not (c == 32 or 9 <= c <= 13):
-                i += 1
+                i += _ONE
                 c = data[i]
-            if count < columns:
-                first[count] = token
-                after[count] = i
+            if count < wanted:
+                columns[count, 0], columns[count, 1] = token, i
             count += 1
-        i += 1
+        i += _ONE
         if count == 0:
             if blanks:
                 continue
-        elif comments != NO_COMMENTS and data[first[0]] == 35 and (comments == HASH_INDENTED or first[0] == begin):
-            if count >= columns and after[0] - first[0] > 1 and 43 <= data[first[value_column]] <= 57:
-                state[COMMENT_TOPICS] += 1  # reads like data of a topic whose id begins with '#'
-            continue
-        if count < columns or (exact and count > columns):
+        elif comments != NO_COMMENTS and data[columns[0, 0]] == 35:
+            if comments == HASH_INDENTED or columns[0, 0] == begin:
+                if count >= wanted and columns[0, 1] - begin > 1 and 43 <= data[columns[value, 0]] <= 57:
+                    state[COMMENT_TOPICS] += 1  # reads like data of a topic whose id begins with '#'
+                continue
+        if count < wanted or (exact and count > wanted):
             state[RECORDS], state[LINES], state[CURRENT], state[FOUND] = record, line, current, count
             return WRONG_COLUMNS
 
-        place, size = first[0], after[0] - first[0]
+        place, size = columns[0, 0], columns[0, 1] - columns[0, 0]
         if current < 0 or topics[current, 1] != size or not _same(arena, topics[current, 0], data, place, size):
             h = np.int64(hash_bytes(data, place, size))
             slot = np.uint64(h) & mask
@@ -359,30 +336,21 @@ def parse(
             current = np.int64(slots[slot])
         topic[record] = current
 
-        spans[record, 0], spans[record, 1] = first[doc_column], after[doc_column] - first[doc_column]
+        spans[record, 0], spans[record, 1] = columns[doc, 0], columns[doc, 1] - columns[doc, 0]
         hashes[record] = hash_bytes(data, spans[record, 0], spans[record, 1])
         if group >= 0:
-            spans[record, 2], spans[record, 3] = first[group], after[group] - first[group]
+            spans[record, 2], spans[record, 3] = columns[group, 0], columns[group, 1] - columns[group, 0]
         if subgroup >= 0:
-            spans[record, 4], spans[record, 5] = first[subgroup], after[subgroup] - first[subgroup]
-
+            spans[record, 4], spans[record, 5] = columns[subgroup, 0], columns[subgroup, 1] - columns[subgroup, 0]
         if integer:
-            status = _integer(data, first[value_column], after[value_column], level, record)
+            plain = _integer(data, columns[value, 0], columns[value, 1], level, record)
         else:
-            status = _number(data, first[value_column], after[value_column], powers, score, bits, record)
-        if status == _CUT or status == _NONE:
-            note = CUT_NUMBER if status == _CUT else NOT_A_NUMBER
-            if notes[note, 0] == 0:
-                notes[note, 1], notes[note, 2] = line, first[value_column]
-            notes[note, 0] += 1
-        elif status == _UNDECIDED:
-            slow[state[SLOW], 0], slow[state[SLOW], 1] = record, first[value_column]
-            state[SLOW] += 1
-        elif status == _NAN:
-            state[RECORDS], state[LINES], state[CURRENT], state[FOUND] = record, line, current, first[value_column]
-            return NAN_VALUE
-        if tag_column >= 0:
-            state[TAG_AT], state[TAG_SIZE] = first[tag_column], after[tag_column] - first[tag_column]
+            plain = _number(data, columns[value, 0], columns[value, 1], powers, score, bits, record)
+        if not plain:
+            odd[state[ODD], 0], odd[state[ODD], 1] = record, columns[value, 0]
+            state[ODD] += 1
+        if tag >= 0:
+            state[TAG_AT], state[TAG_SIZE] = columns[tag, 0], columns[tag, 1] - columns[tag, 0]
         record += 1
     state[RECORDS], state[LINES], state[CURRENT] = record, line, current
     return DONE
