@@ -166,7 +166,10 @@ class _Scorer:
         self.looks = self.unfit is None and any(column.measure.needs for column in columns)
         self.cutoffs = [c.parameter for c in columns if isinstance(c.measure.parameters, Cutoffs)]
         gains = [c.parameter[0] for c in columns if isinstance(c.measure.parameters, LevelGains)]
-        self.every = any(-1 in each.named for each in gains)
+        # Documents outside the judgements matter one by one only where they can be hits or have a gain.
+        self.every = isinstance(judgements, Qrels) and (
+            protocol.relevance_level < 0 or any(-1 in each.named for each in gains)
+        )
         self.gains = gains
 
     def _unfit(self) -> TopicError | None:
@@ -185,7 +188,7 @@ class _Scorer:
         self.scored[places] = True
         if not self.looks:
             return self._fill(places, None)
-        ranked = self.judgements.rank(block, places, self.protocol.depth, self.protocol.judged_only)
+        ranked = self.judgements.rank(block, places, self.protocol.depth, self.protocol.judged_only, self.every)
         for place in places.tolist():  # a ranking that came before is replaced
             self.problems.pop(place, None)
             self.hidden.pop(place, None)
@@ -205,9 +208,17 @@ class _Scorer:
             return self._fill(places, None)
         units = np.concatenate([np.arange(*self.judgements.units[place : place + 2]) for place in places])
         depth = 0 if self.protocol.judged_only or self.protocol.depth == 0 else 1
-        levels = np.full(len(units) * depth, -1, np.int64)
-        starts = np.arange(len(units) + 1) * depth
-        ranked = Ranked(units, starts, levels, levels.copy(), np.zeros((0, 3), np.int64))
+        rows = depth if self.every else 0
+        ones = np.ones(len(units) * rows, np.int64)
+        ranked = Ranked(
+            unit=units,
+            num_ret=np.full(len(units), depth),
+            row_starts=np.arange(len(units) + 1) * rows,
+            rank=ones,
+            level=-ones,
+            document=-ones,
+            repeated=np.zeros((0, 3), np.int64),
+        )
         self._fill(places, ranked)
         for c, column in enumerate(self.columns):
             if column.zero_if_missing:
@@ -220,7 +231,7 @@ class _Scorer:
         """Compute the columns of some topics."""
         view: Judged | Preferred | None = None
         if ranked is not None and isinstance(self.judgements, Qrels):
-            view = Judged(ranked, self.judgements, self.protocol, self.cutoffs, self.every)
+            view = Judged(ranked, self.judgements, self.protocol, self.cutoffs)
             repeated = self.judgements.documents.repeated
             for place in places[np.flatnonzero(repeated[self.judgements.units[places], 0] >= 0)].tolist():
                 if place not in self.problems:

@@ -49,43 +49,42 @@ class Judged:
 
     num_ret, num_rel, num_nonrel, num_rel_ret: int64[Q]  documents ranked; relevant and judged not relevant in the
         qrels; relevant among those ranked
-    unjudged, negative: int64[Q]  ranked documents outside the qrels, and with a level below 0
     hits: int64[Q]  ranked documents of level >= relevance_level: num_rel_ret, unless that level is below 0
     first_hit: int64[Q]  rank of the first one, 0 where there is none
     query, rank, level: int64[M]  a row for each ranked document that the qrels name, best rank first, query by query
     """
 
-    def __init__(
-        self, ranked: Ranked, qrels: Qrels, protocol: Protocol, cutoffs: Iterable[int] = (), every: bool = False
-    ) -> None:
+    def __init__(self, ranked: Ranked, qrels: Qrels, protocol: Protocol, cutoffs: Iterable[int] = ()) -> None:
         self.qrels, self.protocol, self.ranked = qrels, protocol, ranked
-        self.unit, self.starts = ranked.unit, ranked.starts
+        self.unit, self.num_ret = ranked.unit, ranked.num_ret
+        self.row_starts, self.rank, self.level = ranked.row_starts, ranked.rank, ranked.level
+        self.query = np.repeat(np.arange(len(self.unit)), np.diff(self.row_starts))
         level = protocol.relevance_level
-        self.num_ret = np.diff(self.starts)
         self.num_rel = qrels.count(level)[self.unit]
         self.num_nonrel = qrels.count(0, level)[self.unit]
-        self._columns = {k: i for i, k in enumerate(sorted({*cutoffs, EVERY}))}
-        q, n, k = len(self.unit), len(ranked.levels), len(self._columns)
-        self._found = np.empty((q, k), np.int64)
-        self._precision_sum = np.empty((q, k))
-        self._dcg = np.empty((q, k))
-        self._unjudged = np.empty((q, k), np.int64)
-        counts = np.empty((q, kernel.COUNTS_SIZE), np.int64)
-        self.row_starts = np.empty(q + 1, np.int64)
-        query, rank, row_level = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
         self.discounts = discounts(int(self.num_ret.max(initial=0)))
+        self._columns = {k: i for i, k in enumerate(sorted({*cutoffs, EVERY}))}
+        shape = len(self.unit), len(self._columns)
+        self._found, self._unjudged = np.empty(shape, np.int64), np.empty(shape, np.int64)
+        self._precision_sum, self._dcg = np.empty(shape), np.empty(shape)
+        counts = np.empty((len(self.unit), kernel.COUNTS_SIZE), np.int64)
         kernel.walk(
-            ranked.levels, self.starts, level, every or level < 0, np.array(list(self._columns), np.int64),
-            self.discounts, self._found, self._precision_sum, self._dcg, self._unjudged, counts, self.row_starts,
-            query, rank, row_level,
-        )  # fmt: skip
-        rows = int(self.row_starts[-1])
-        self.query, self.rank, self.level = query[:rows], rank[:rows], row_level[:rows]
+            self.row_starts,
+            self.rank,
+            self.level,
+            self.num_ret,
+            level,
+            np.array(list(self._columns), np.int64),
+            self.discounts,
+            self._found,
+            self._precision_sum,
+            self._dcg,
+            self._unjudged,
+            counts,
+        )
         self.num_rel_ret = counts[:, kernel.RELEVANT]
-        self.unjudged, self.negative = counts[:, kernel.UNJUDGED], counts[:, kernel.NEGATIVE]
         self.first_hit = counts[:, kernel.FIRST_HIT]
         self.hits = self.found()
-        self._every = every or level < 0
         self._gained: dict[Gains, Gained] = {}
 
     # Columns at a cutoff: k is one of the cutoffs that the rankings were walked with.
@@ -193,7 +192,7 @@ class Judged:
     def weighed_unjudged(self, weights: Reals) -> Reals:
         """float64[Q]: sum of weights[rank - 1] over the ranks without a level >= 0, in rank order."""
         total = np.empty(len(self.unit))
-        kernel.weigh(self.ranked.levels, self.starts, weights, total)
+        kernel.weigh(self.row_starts, self.rank, self.level, self.num_ret, weights, total)
         return total
 
 
@@ -210,9 +209,8 @@ class Gained:
         self.docs, self.graded = docs, graded
         self.unit = docs.unit
         self.length = graded.starts[self.unit + 1] - graded.starts[self.unit]
-        document = docs.ranked.documents[docs.starts[:-1][docs.query] + docs.rank - 1]
-        outside = graded.outside[self.unit[docs.query]]
-        self.gain = np.where(document >= 0, graded.document[document], outside) if len(document) else np.zeros(0)
+        document = docs.ranked.document
+        self.gain = np.where(document >= 0, graded.document[document], graded.outside[self.unit[docs.query]])
         self.dcg, self.result_gain, self.cost = np.empty((3, len(self.gain)))
         starts = np.concatenate(([0], np.cumsum(self.length)))
         ideal = graded.gain[np.repeat(graded.starts[self.unit] - starts[:-1], self.length) + np.arange(starts[-1])]

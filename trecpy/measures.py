@@ -8,6 +8,7 @@ documents at ranks 1..i, R the number of relevant judged documents, n the number
 
 import math
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -198,11 +199,14 @@ def relevance_string(docs: Judged, parameters: tuple[float, ...]) -> list[bytes]
     Source    trec_eval.
     """
     length = int(max(0.0, min(parameters[0], float(EVERY)))) if parameters and parameters[0] == parameters[0] else 0
-    levels, starts = docs.ranked.levels, docs.starts
-    letters = np.where(levels > 9, ord(">"), levels + ord("0"))
-    letters = np.where(levels == -1, ord("-"), np.where(levels == -2, ord("."), letters)).astype(np.uint8)
-    stops = np.minimum(starts[1:], starts[:-1] + min(length, len(levels)))
-    return [letters[a:b].tobytes() for a, b in zip(starts[:-1], stops, strict=True)]
+    sizes = np.minimum(docs.num_ret, length)
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    letters = np.full(starts[-1], ord("-"), np.uint8)
+    shown = docs.rank <= sizes[docs.query]
+    places = (starts[docs.query] + docs.rank - 1)[shown]
+    # Place of each level in the letters: 0 for -2, 1 for -1, 12 for all above 9.
+    letters[places] = np.frombuffer(b".-0123456789>", np.uint8)[np.clip(docs.level[shown], -2, 10) + 2]
+    return [letters[a:b].tobytes() for a, b in pairwise(starts.tolist())]
 
 
 @measure("recall", _CUTOFFS, sets=("all_trec",))
@@ -560,7 +564,7 @@ def num_nonrel_judged_ret(docs: Judged) -> Integers:
     Range     [0, n]; summed over topics.
     Source    trec_eval.
     """
-    return docs.num_ret - docs.unjudged - docs.negative - docs.num_rel_ret
+    return docs.num_ret - docs.not_judged() - docs.num_rel_ret
 
 
 # Preferences
@@ -836,7 +840,7 @@ def rbp_residual(docs: Judged, parameters: tuple[Gains, float]) -> Reals:
     p = parameters[1]
     weights = persistence_weights(p, int(docs.num_ret.max(initial=0)))
     residual = weights[docs.num_ret] + (1.0 - p) * docs.weighed_unjudged(weights)
-    return np.where(docs.unjudged + docs.negative > 0, residual, 0.0)
+    return np.where(docs.not_judged() > 0, residual, 0.0)
 
 
 @measure("unj", Cutoffs((5, 10, 20)), sets=("all_trec",), since="10.0", zero_if_missing=True)

@@ -85,18 +85,21 @@ class Block:
 @dataclass(frozen=True)
 class Ranked:
     """
-    Some topics' rankings joined with the judgements: one ranking for each unit of each topic.
+    Some topics' rankings joined with the judgements: Q rankings, one for each unit of each topic.
 
-    unit: int64[Q]  unit of each ranking; starts: int64[Q+1]  ranking q is levels[starts[q]:starts[q+1]]
-    levels: int64[N]  at each rank; -1 outside the judgements, -2 judged negative
-    documents: int64[N]  the judged document at each rank, -1 where there is none
+    unit, num_ret: int64[Q]  unit of each ranking, and its documents
+    row_starts: int64[Q+1]  rows of ranking q, best rank first, are row_starts[q]:row_starts[q+1]
+    rank, level, document: int64[M]  of each row: rank from 1; level, -1 outside the judgements, -2 judged negative;
+        number of the judged document, -1 where there is none. What has no row is outside the judgements.
     repeated: int64[B, 3]  of each topic: two records of a document that is ranked twice or -1; 1 if only behind depth
     """
 
     unit: Integers
-    starts: Integers
-    levels: Integers
-    documents: Integers
+    num_ret: Integers
+    row_starts: Integers
+    rank: Integers
+    level: Integers
+    document: Integers
     repeated: Integers
 
 
@@ -126,25 +129,54 @@ class Judgements:
         places = self.places
         return np.fromiter((places.get(topic, -1) for topic in topics), np.int64, len(topics))
 
-    def rank(self, block: Block, places: Integers, depth: int | None, judged_only: bool) -> Ranked:
-        """Rank each topic of a block, best first, and look each document up; places: int64[B], none of them -1."""
+    def rank(
+        self, block: Block, places: Integers, depth: int | None = None, judged_only: bool = False, every: bool = False
+    ) -> Ranked:
+        """
+        Rank each topic of a block and look its documents up.
+
+        places: int64[B], none of them -1; depth: documents that are kept, None for all; judged_only: drop documents
+        without a level >= 0; every: give documents outside the judgements rows too
+        """
         units = np.stack((self.units[places], self.units[places + 1]), axis=1)
-        sizes = np.diff(block.starts)
-        longest = int(sizes.max(initial=0))
         each = units[:, 1] - units[:, 0]
-        most = int((each * sizes).sum())
-        levels, documents = np.empty(most, np.int64), np.empty(most, np.int64)
-        starts = np.zeros(int(each.sum()) + 1, np.int64)
+        rankings = int(each.sum())
+        sizes = np.diff(block.starts)
+        longest, most = int(sizes.max(initial=0)), int((each * sizes).sum())
+        num_ret, row_starts = np.empty(rankings, np.int64), np.zeros(rankings + 1, np.int64)
+        rank, level, document = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
         repeated = np.empty((len(places), 3), np.int64)
         kernel.rank(
-            block.data, block.spans, block.hashes, block.scores, block.starts, units,
-            self.documents.data, self.documents.spans, self.documents.hashes, self.level, self.documents.table,
-            self.documents.slots, self.ties, 2**62 if depth is None else depth, judged_only,
-            np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(kernel.table_size(longest), np.int32),
-            levels, documents, starts, repeated,
-        )  # fmt: skip
-        unit = np.repeat(units[:, 1] - np.cumsum(each), each) + np.arange(each.sum())
-        return Ranked(unit, starts, levels, documents, repeated)
+            block.data,
+            block.spans,
+            block.hashes,
+            block.scores,
+            block.starts,
+            units,
+            self.documents.data,
+            self.documents.spans,
+            self.documents.hashes,
+            self.level,
+            self.documents.table,
+            self.documents.slots,
+            self.ties,
+            2**62 if depth is None else depth,
+            judged_only,
+            every,
+            np.empty(longest, np.int64),
+            np.empty(longest, np.int64),
+            np.empty(longest + 1, np.int64),
+            np.empty(kernel.table_size(longest), np.int32),
+            num_ret,
+            row_starts,
+            rank,
+            level,
+            document,
+            repeated,
+        )
+        unit = np.repeat(units[:, 1] - np.cumsum(each), each) + np.arange(rankings)
+        rows = int(row_starts[-1])
+        return Ranked(unit, num_ret, row_starts, rank[:rows], level[:rows], document[:rows], repeated)
 
 
 @dataclass(frozen=True)

@@ -84,15 +84,13 @@ class Preferred:
         return sums
 
     def _num_ret(self, q: int) -> int:
-        begin, end = self._ranked.starts[q : q + 2]
-        return int(np.count_nonzero(self._ranked.documents[begin:end] >= 0))
+        return int(self._ranked.row_starts[q + 1] - self._ranked.row_starts[q])
 
     def _count(self, q: int, pairs: bool) -> tuple[Integers, kernel.Counts, TopicError | None]:
         """Count one topic's preferences by group, and by pair where that is asked for."""
         ranked, prefs, unit = self._ranked, self._prefs, int(self.unit[q])
         first, after = prefs.documents.starts[unit : unit + 2]
-        retrieved = ranked.documents[ranked.starts[q] : ranked.starts[q + 1]]
-        retrieved = retrieved[retrieved >= 0] - first
+        retrieved = ranked.document[ranked.row_starts[q] : ranked.row_starts[q + 1]] - first
         rest = np.ones(after - first, bool)
         rest[retrieved] = False
         names = np.concatenate((retrieved, np.flatnonzero(rest)))  # document of each number

@@ -1,4 +1,4 @@
-"""Records of a run to rankings, and rankings to relevance levels: order, ties, duplicates, the lookup in the qrels."""
+"""Records of a run to rows of judged documents: order, ties, duplicates, the lookup in the judgements."""
 
 import numpy as np
 
@@ -92,13 +92,22 @@ def _before(a: int, b: int, data: Bytes, spans: Integers, scores: Reals, ties: i
 
 @compiled
 def _sort(
-    begin: int, end: int, data: Bytes, spans: Integers, scores: Reals, ties: int, order: Integers, spare: Integers
+    begin: int,
+    end: int,
+    data: Bytes,
+    spans: Integers,
+    scores: Reals,
+    ties: int,
+    order: Integers,
+    spare: Integers,
+    starts: Integers,
 ) -> None:
     """
     Put the records begin..end-1 in rank order into order[:end-begin].
 
     Runs come sorted nearly always, but for the docnos of equal scores: insertion is linear then. Where it would have to
     move more than a few records for each, what came in order is merged instead: n log n on any records.
+    spare, starts: int64[end - begin + 1]  scratch
     """
     n = end - begin
     moves = 8 * n
@@ -118,7 +127,6 @@ def _sort(
     if moves >= 0:
         return
     runs = 0
-    starts = np.empty(n + 1, np.int64)
     for i in range(n):
         order[i] = begin + i
         if i == 0 or not _before(begin + i - 1, begin + i, data, spans, scores, ties):
@@ -147,6 +155,45 @@ def _sort(
 
 
 @compiled
+def _find_repeated(
+    begin: int,
+    end: int,
+    kept: int,
+    data: Bytes,
+    spans: Integers,
+    hashes: Hashes,
+    order: Integers,
+    seen: Numbers,
+    repeated: Integers,
+) -> None:
+    """Look for a document that is ranked twice, as rank() says; order[:end-begin] is the ranking of records begin.."""
+    size = 2
+    while size < 2 * (end - begin):
+        size *= 2
+    mask = np.uint64(size - 1)
+    for j in range(size):
+        seen[j] = -1
+    repeated[0], repeated[1], repeated[2] = -1, -1, 0
+    for i in range(end - begin):
+        r = order[i]
+        slot = hashes[r] & mask
+        while seen[slot] >= 0:
+            s = begin + np.int64(seen[slot])
+            if hashes[s] == hashes[r] and _compare(data, spans[s, 0], spans[s, 1], data, spans[r, 0], spans[r, 1]) == 0:
+                first = repeated[0]
+                hidden = i >= kept
+                if first < 0 or (
+                    hidden == (repeated[2] == 1)
+                    and _compare(data, spans[r, 0], spans[r, 1], data, spans[first, 0], spans[first, 1]) < 0
+                ):
+                    repeated[0], repeated[1], repeated[2] = s, r, hidden
+                break
+            slot = (slot + _ONE) & mask
+        if seen[slot] < 0:
+            seen[slot] = r - begin
+
+
+@compiled
 def rank(
     data: Bytes,
     spans: Integers,
@@ -163,68 +210,49 @@ def rank(
     ties: int,
     depth: int,
     judged_only: bool,
+    every: bool,
     order: Integers,
     spare: Integers,
+    runs: Integers,
     seen: Numbers,
+    num_ret: Integers,
+    row_starts: Integers,
+    ranks: Integers,
     levels: Integers,
-    judgement: Integers,
-    level_starts: Integers,
+    documents: Integers,
     repeated: Integers,
 ) -> None:
     """
-    Rank each topic of a block and look its documents up in each of the topic's units of judgements.
+    Rank each topic of a block, and write a row for each document that the topic's judgements name, best rank first.
 
     Reads
         data: uint8[]; spans: int64[N, >=2]; hashes: uint64[N]; scores: float64[N]  the run's records, topics together
         starts: int64[B+1]  records of topic b are starts[b]:starts[b+1]
         units: int64[B, 2]  first and last + 1 of the topic's units; a unit is one topic of the qrels, or one group
         judged_*, table, slots  as index() has them; judged_level: int64[J]
-        ties: LARGER_FIRST or SMALLER_FIRST; depth: documents that are kept; judged_only: bool
+        ties: LARGER_FIRST or SMALLER_FIRST; depth: documents that are kept
+        judged_only: bool  drop documents without a level >= 0; every: bool  a row for every document that is kept
     Scratch
-        order, spare: int64[longest topic]; seen: int32[table_size(longest topic)]
-    Writes
-        levels: int64[depths of all units together]  level at each rank, UNJUDGED or NEGATIVE
-        judgement: int64[as levels]  number of the judgement, -1 where there is none
-        level_starts: int64[units of all topics + 1], [0] given  ranking of the next unit ends here
+        order, spare, runs: int64[longest topic + 1]; seen: int32[table_size(longest topic)]
+    Writes, for Q rankings, one of each unit of each topic
+        num_ret: int64[Q]  documents that are kept; row_starts: int64[Q+1]  rows of ranking q, the first 0 (as given)
+        ranks, levels, documents: int64[M]  of each row: rank from 1; level, UNJUDGED or NEGATIVE; number of the judged
+            document, or -1
         repeated: int64[B, 3]  two records of the document that is ranked twice (the first in byte order) or -1, and
             whether it is only ranked twice behind depth
     Nothing is checked here.
     """
-    out = level_starts[0]
-    unit = 0
+    row = 0
+    q = 0
     for b in range(len(starts) - 1):
         begin, end = starts[b], starts[b + 1]
-        _sort(begin, end, data, spans, scores, ties, order, spare)
+        _sort(begin, end, data, spans, scores, ties, order, spare, runs)
         kept = min(depth, end - begin)
-        size = 2
-        while size < 2 * (end - begin):
-            size *= 2
-        mask = np.uint64(size - 1)
-        seen[:size] = -1
-        repeated[b, 0], repeated[b, 2] = -1, 0
-        for i in range(end - begin):
-            r = order[i]
-            slot = hashes[r] & mask
-            while seen[slot] >= 0:
-                s = begin + np.int64(seen[slot])
-                if (
-                    hashes[s] == hashes[r]
-                    and _compare(data, spans[s, 0], spans[s, 1], data, spans[r, 0], spans[r, 1]) == 0
-                ):
-                    first = repeated[b, 0]
-                    hidden = i >= kept
-                    if first < 0 or (
-                        hidden == (repeated[b, 2] == 1)
-                        and _compare(data, spans[r, 0], spans[r, 1], data, spans[first, 0], spans[first, 1]) < 0
-                    ):
-                        repeated[b, 0], repeated[b, 1], repeated[b, 2] = s, r, hidden
-                    break
-                slot = (slot + _ONE) & mask
-            if seen[slot] < 0:
-                seen[slot] = r - begin
+        _find_repeated(begin, end, kept, data, spans, hashes, order, seen, repeated[b])
         for u in range(units[b, 0], units[b, 1]):
             base = table[u]
             mask = np.uint64(table[u + 1] - base - 1)
+            place = 0
             for i in range(kept):
                 r = order[i]
                 slot = hashes[r] & mask
@@ -245,7 +273,10 @@ def rank(
                     level = judged_level[found] if judged_level[found] >= 0 else NEGATIVE
                 if level < 0 and judged_only:
                     continue
-                levels[out], judgement[out] = level, found
-                out += 1
-            unit += 1
-            level_starts[unit] = out
+                place += 1
+                if found >= 0 or every:
+                    ranks[row], levels[row], documents[row] = place, level, found
+                    row += 1
+            num_ret[q] = place
+            row_starts[q + 1] = row
+            q += 1

@@ -8,17 +8,18 @@ in pairs. No measure has its name or its formula here.
 from trecpy.kernels._jit import compiled
 from trecpy.kernels.dtypes import Integers, Reals
 
-# Columns of walk()'s counts: relevant, outside the qrels, judged negative, rank of the first hit (0: none).
-RELEVANT, UNJUDGED, NEGATIVE, FIRST_HIT = range(4)
-COUNTS_SIZE = 4
+# Columns of walk()'s counts: relevant documents, rank of the first hit (0: none).
+RELEVANT, FIRST_HIT = range(2)
+COUNTS_SIZE = 2
 
 
 @compiled
 def walk(
-    levels: Integers,
-    starts: Integers,
+    row_starts: Integers,
+    rank: Integers,
+    level: Integers,
+    num_ret: Integers,
     relevance_level: int,
-    every: bool,
     cutoffs: Integers,
     discounts: Reals,
     found: Integers,
@@ -26,68 +27,50 @@ def walk(
     dcg: Reals,
     unjudged: Integers,
     counts: Integers,
-    row_starts: Integers,
-    query: Integers,
-    rank: Integers,
-    level: Integers,
 ) -> None:
     """
-    Go down each ranking once: sums at each cutoff, counts, and one row for each document that the qrels name.
+    Go down the rows of each ranking once: sums at each cutoff, and counts.
 
     Reads
-        levels: int64[N]  at each rank, rankings end to end; -1 outside the qrels, -2 judged negative
-        starts: int64[Q+1]  ranking q is levels[starts[q]:starts[q+1]]
+        row_starts: int64[Q+1]; rank, level: int64[M]  rows of ranking q, best rank first, are
+            row_starts[q]:row_starts[q+1]; level is -1 outside the judgements, -2 where they are negative
+        num_ret: int64[Q]  documents of each ranking; those without a row are outside the judgements, and no hits
         relevance_level: int64  a hit is a document whose level is at least that, be it -1 or -2
-        every: bool  a row for every rank (where -1 has a gain or is a hit)
         cutoffs: int64[K]  ascending, from 1
         discounts: float64[longest ranking + 1]  log2(rank + 1) at each rank
     Writes
         found: int64[Q, K]  hits at ranks 1..cutoff; precision_sum: float64[Q, K]  sum of hits/rank over them
         dcg: float64[Q, K]  sum of level/discount over levels above 0
-        unjudged: int64[Q, K]  documents of level below 0 at ranks 1..cutoff
+        unjudged: int64[Q, K]  documents at ranks 1..cutoff that have no level >= 0
         counts: int64[Q, COUNTS_SIZE]  of whole rankings
-        query, rank, level: int64[at least N]  the rows, best rank first; those of q are row_starts[q]:row_starts[q+1]
     """
-    row = 0
-    row_starts[0] = 0
     last = len(cutoffs)
-    for q in range(len(starts) - 1):
-        begin = starts[q]
-        depth = starts[q + 1] - begin
-        hits, relevant, outside, negative, first = 0, 0, 0, 0, 0
+    for q in range(len(row_starts) - 1):
+        hits, relevant, judged, first = 0, 0, 0, 0
         precision, gain = 0.0, 0.0
         k = 0
-        for i in range(1, depth + 1):
-            while k < last and cutoffs[k] < i:
-                found[q, k], precision_sum[q, k], dcg[q, k], unjudged[q, k] = hits, precision, gain, outside + negative
+        for row in range(row_starts[q], row_starts[q + 1] + 1):
+            # One step more than there are rows fills the cutoffs that are left.
+            ended = row == row_starts[q + 1]
+            while k < last and (ended or cutoffs[k] < rank[row]):
+                found[q, k], precision_sum[q, k], dcg[q, k] = hits, precision, gain
+                unjudged[q, k] = min(cutoffs[k], num_ret[q]) - judged
                 k += 1
-            value = levels[begin + i - 1]
-            if value == -1:
-                outside += 1
-            elif value < 0:
-                negative += 1
-            elif value >= relevance_level:
-                relevant += 1
+            if ended:
+                break
+            value = level[row]
+            if value >= 0:
+                judged += 1
+                if value >= relevance_level:
+                    relevant += 1
             if value >= relevance_level:
                 hits += 1
-                precision += hits / i
+                precision += hits / rank[row]
                 if first == 0:
-                    first = i
+                    first = rank[row]
             if value > 0:
-                gain += value / discounts[i]
-            if value != -1 or every:
-                query[row], rank[row], level[row] = q, i, value
-                row += 1
-        while k < last:
-            found[q, k], precision_sum[q, k], dcg[q, k], unjudged[q, k] = hits, precision, gain, outside + negative
-            k += 1
-        counts[q, RELEVANT], counts[q, UNJUDGED], counts[q, NEGATIVE], counts[q, FIRST_HIT] = (
-            relevant,
-            outside,
-            negative,
-            first,
-        )
-        row_starts[q + 1] = row
+                gain += value / discounts[rank[row]]
+        counts[q, RELEVANT], counts[q, FIRST_HIT] = relevant, first
 
 
 @compiled
@@ -106,13 +89,23 @@ def running(terms: Reals, starts: Integers, total: Reals) -> None:
 
 
 @compiled
-def weigh(levels: Integers, starts: Integers, weights: Reals, total: Reals) -> None:
-    """total: float64[Q]  written: the sum of weights[rank - 1] over the ranks of each ranking with a level below 0."""
-    for q in range(len(starts) - 1):
+def weigh(
+    row_starts: Integers, rank: Integers, level: Integers, num_ret: Integers, weights: Reals, total: Reals
+) -> None:
+    """
+    Sum weights over the ranks of each ranking that have no level >= 0, one at a time.
+
+    row_starts, rank, level, num_ret  as walk() has them; weights: float64[longest ranking]
+    total: float64[Q]  written
+    """
+    for q in range(len(num_ret)):
         s = 0.0
-        for i in range(starts[q], starts[q + 1]):
-            if levels[i] < 0:
-                s += weights[i - starts[q]]
+        row = row_starts[q]
+        for i in range(1, num_ret[q] + 1):
+            while row < row_starts[q + 1] and (rank[row] < i or (rank[row] == i and level[row] < 0)):
+                row += 1
+            if row == row_starts[q + 1] or rank[row] != i:
+                s += weights[i - 1]
         total[q] = s
 
 
