@@ -8,11 +8,11 @@ import pytrec_eval
 from strategies import Collection, text
 
 from trecpy.evaluation import Evaluation, evaluate
-from trecpy.formats.numbers import strtod
 from trecpy.formats.source import Source
 from trecpy.formats.trec import RunReader, read_judgements
+from trecpy.numbers import strtod
 from trecpy.protocol import Protocol
-from trecpy.registry import Request, catalogue, select
+from trecpy.registry import Request, catalogue, columns
 
 # What pytrec_eval offers and this does not compare, with the reason.
 NOT_NUMBERS = {
@@ -29,9 +29,8 @@ def ours(collection: Collection, requests: list[str], protocol: Protocol, block:
     reader = RunReader(
         Source(io.BytesIO(text(collection.run_lines())), "run", twice=True), protocol.compat, strict=False, block=block
     )
-    chosen, given, _ = select([Request.parse(name, protocol.compat) for name in requests], protocol.compat)
-    columns = [column for each in chosen for column in each.columns(given.get(each.name), protocol.compat)]
-    return evaluate(judgements, reader.blocks(), columns, protocol)
+    asked = columns([Request.parse(name, protocol.compat) for name in requests], protocol.compat)
+    return evaluate(judgements, reader.blocks(), asked, protocol)
 
 
 def by_topic(evaluation: Evaluation) -> dict[str, dict[str, float]]:

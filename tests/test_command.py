@@ -128,7 +128,7 @@ def test_help_of_a_measure_explains_it() -> None:
 @pytest.mark.parametrize("name", catalogue())
 def test_each_measure_is_documented(name: str) -> None:
     doc = catalogue()[name].doc
-    assert catalogue()[name].title.endswith((".", "."))
+    assert catalogue()[name].title.endswith(".")
     assert "Formula   " in doc
     assert "Source    " in doc
     assert "Range     " in doc or name in ("runid", "relstring")
@@ -291,17 +291,15 @@ def test_pipes_for_both_files(files: tuple[str, str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("redirection", "code", "said"),
     [
-        ("| head -n 1 > /dev/null; exit ${PIPESTATUS[0]}", (0, 141), b""),
-        (">&-", (2,), b"trec_eval: standard output: cannot be written: it is closed\n"),
-        ("2>&-", (0,), b""),
-        ("<&-", (0,), b""),
+        (">&-", 2, b"trec_eval: standard output: cannot be written: it is closed\n"),
+        ("2>&-", 0, b""),
+        ("<&-", 0, b""),
     ],
 )
-def test_closed_streams(files: tuple[str, str], redirection: str, code: tuple[int, ...], said: bytes) -> None:
+def test_closed_streams(files: tuple[str, str], redirection: str, code: int, said: bytes) -> None:
     command = " ".join([*TREC_EVAL, "-q", "-m", "all_trec", *files, redirection])
     done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=300, check=False)
-    assert done.returncode in code
-    assert done.stderr == said
+    assert (done.returncode, done.stderr) == (code, said)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")

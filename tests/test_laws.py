@@ -12,8 +12,7 @@ from trecpy.errors import NothingScoredError
 from trecpy.protocol import Compat, Protocol
 from trecpy.registry import catalogue
 
-# yaap is a log odds, utility a weighted count, rbp_resid may exceed no bound but is a sum of weights; the gains of
-# infAP's smoothing can pass 1 by less than its epsilon; gm_* hold logarithms; text has no bounds.
+# Log odds, a weighted count, logarithms, sums of gains, and what is no value.
 _UNBOUNDED = {"yaap", "utility", "gm_map", "gm_bpref", "runid", "relstring", "num_q", "dcg", "ideal_dcg"}
 _ON_QRELS = [name for name, each in catalogue().items() if each.needs == "qrels" and name not in ("relstring",)]
 

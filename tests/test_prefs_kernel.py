@@ -156,7 +156,7 @@ def test_a_document_is_not_preferred_to_itself():
 
 
 def test_inconsistent_names_the_first_pair_of_the_closure():
-    # a > b > c > a: every pair is preferred both ways. Numbers: b 0, c 1, a 2.
+    # a > b > c > a: every pair is preferred both ways. Int32s: b 0, c 1, a 2.
     assert count_picture("bc", "a2 b1 | b2 c1 | c2 a1")[:2] == (prefs.INCONSISTENT, [0, 1])
     # d stands above the cycle of the others and so in front of it: number 0.
     assert count_picture("dacb", "d3 a2 | a2 b1 | b2 a1")[:2] == (prefs.INCONSISTENT, [1, 3])
@@ -231,7 +231,7 @@ def test_rnonrel_of_a_matrix_group_drops_later_documents_of_level_0():
 
 
 def test_rnonrel_ret_of_a_matrix_group_keeps_as_many_as_all_relevant():
-    # REL 2 (a not retrieved), REL_RET 1, NONREL_RET 3. Numbers b c x d: b and c stay, not only b.
+    # REL 2 (a not retrieved), REL_RET 1, NONREL_RET 3. Int32s b c x d: b and c stay, not only b.
     counted = count_picture("bcxd", "x1 b0 c0 d0 | a1 e0")
     assert counted.columns(RELEVANT) == [2, 1, 4, 3]
     assert counted.columns(RNONREL_RET) == [0, 2]  # x > b, x > c

@@ -4,15 +4,14 @@ import io
 import math
 import struct
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trecpy.errors import FileError, FormatError, TrecpyError
-from trecpy.formats.numbers import strtod, strtol
 from trecpy.formats.source import Source
 from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RUN_LAYOUT, Reader, RunReader, read_judgements, read_zscores
+from trecpy.numbers import strtod, strtol
 
 
 def source(raw: bytes) -> Source:
@@ -49,7 +48,7 @@ def bits(value: float) -> bytes:
 _RUN_COLUMNS = "topic iter docno rank score tag"
 
 
-# Numbers
+# Int32s
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1))
@@ -279,7 +278,21 @@ def test_a_pipe_that_cannot_be_copied_says_so_when_it_must_be_read_twice(monkeyp
         list(RunReader(pipe, "10.0", strict=True, block=64).blocks())
 
 
-def test_float32_scores_of_9_0_8() -> None:
-    (block,) = RunReader(source(b"1 Q0 a 1 16777217 r\n1 Q0 b 1 1e39 r\n"), "9.0.8", strict=True).blocks()
-    assert block.scores.tolist() == [16777216.0, math.inf]
-    assert block.scores.dtype == np.float64
+@given(st.lists(st.sampled_from(["data", "data", "# c", ""]), min_size=1, max_size=12), st.integers(40, 120))
+def test_the_tag_is_that_of_the_last_line_of_data(kinds: list[str], block: int) -> None:
+    lines = [f"{n // 3} Q0 d{n} 1 1 tag{n}" if kind == "data" else kind for n, kind in enumerate(kinds)]
+    data = [line for line in lines if line.startswith(("0", "1", "2", "3"))]
+    reader = RunReader(source("".join(line + "\n" for line in lines).encode()), "10.0", strict=True, block=block)
+    if data:
+        list(reader.blocks())
+        assert reader.tag == data[-1].split()[-1].encode()
+
+
+def test_a_pipe_that_does_not_wait_is_no_shorter_run() -> None:
+    class Impatient(Pipe):
+        def readinto(self, target: bytearray) -> int | None:  # type: ignore[override]
+            return super().readinto(target) or None
+
+    reader = RunReader(Source(Impatient(b"1 Q0 a 1 1 r\n", 100), "pipe"), "10.0", strict=False)
+    with pytest.raises(FileError, match=r"^pipe: cannot be read: nothing has come yet"):
+        list(reader.blocks())

@@ -4,7 +4,7 @@ Everything that trecpy refuses, as one small tree.
 TrecpyError
 ├── UsageError          1    an option or its value
 │   └── MeasureError    1    a measure that is not known
-├── ParameterError      2    a measure's parameters
+├── ParameterError      2    a measure's parameters, or the name of a format
 ├── FileError           2    a file that cannot be opened, read or written
 │   ├── FormatError     2    what is in a file
 │   └── ZScoreError   255    the z-score file
@@ -30,7 +30,7 @@ class MeasureError(UsageError):
 
 
 class ParameterError(TrecpyError):
-    """A measure is known but its parameters cannot be read."""
+    """A measure is known but its parameters cannot be read, or a format is not known."""
 
     exit_code = 2
 

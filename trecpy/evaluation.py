@@ -6,7 +6,7 @@ measure.
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from trecpy.protocol import Protocol
 from trecpy.registry import Aggregate, Column, Cutoffs, LevelGains
 from trecpy.text import plural, quoted
 
-_NEEDED_FORMS = {"qrels": ("qrels",), "jg": ("qrels_jg",), "prefs": ("prefs", "qrels_prefs")}
 _LOG_FLOOR = math.log(0.00001)
 _NO_SCORE = -1000000.0
 
@@ -35,7 +34,7 @@ class Evaluation:
     per_query: float64[T, C]  0 in columns of text; texts: column name -> one text a topic
     problems: place in topics -> why that topic cannot be scored
     judged: topics that have judgements (of those asked for); missing: those of them that the run lacks
-    ranked_only: topics of the run without judgements; num_positive: judgements with a level above 0
+    num_positive: judgements with a level above 0
     """
 
     columns: Sequence[Column]
@@ -46,23 +45,21 @@ class Evaluation:
     problems: dict[int, TopicError]
     judged: int
     missing: int
-    ranked_only: int
     num_positive: int
-    tag: bytes = b""
     notes: list[str] = field(default_factory=list)
 
     def standardised(self, zscores: ZScores) -> "Evaluation":
         """Each value replaced by (value - mean) / stddev of its topic and column; -1000000 where these are missing."""
-        values = self.per_query.copy()
+        mean, stddev = np.full_like(self.per_query, math.nan), np.zeros_like(self.per_query)
         for t, topic in enumerate(self.topics):
             known = zscores.get(topic, {})
             for c, column in enumerate(self.columns):
-                mean, stddev = known.get(os.fsencode(column.name), (math.nan, 0.0))
-                if stddev != 0:
-                    values[t, c] = (values[t, c] - mean) / stddev
-                else:
-                    values[t, c] = 0.0 if values[t, c] == mean else _NO_SCORE
-        return Evaluation(**{**vars(self), "per_query": values})
+                if found := known.get(os.fsencode(column.name)):
+                    mean[t, c], stddev[t, c] = found
+        with np.errstate(all="ignore"):
+            spread = (self.per_query - mean) / stddev
+        alone = np.where(self.per_query == mean, 0.0, _NO_SCORE)
+        return replace(self, per_query=np.where(stddev != 0, spread, alone))
 
     def summary(self) -> list[float]:
         """
@@ -71,7 +68,8 @@ class Evaluation:
         Sums go from topic to topic in byte order, one addition after the other, and are divided once.
         """
         count = self.judged if self.protocol.topics == "qrels" else len(self.topics)
-        sums = np.add.accumulate(np.vstack((np.zeros(len(self.columns)), self.per_query)), axis=0)[-1]
+        with np.errstate(all="ignore"):
+            sums = np.add.accumulate(np.vstack((np.zeros(len(self.columns)), self.per_query)), axis=0)[-1]
         return [self._aggregate(column, float(total), count) for column, total in zip(self.columns, sums, strict=True)]
 
     def _aggregate(self, column: Column, total: float, count: int) -> float:
@@ -79,11 +77,15 @@ class Evaluation:
             case Aggregate.TOPICS:
                 return float(count)
             case Aggregate.SUM:
-                recounted = column.measure.name == "num_rel" and self.protocol.topics == "qrels"
-                return float(self.num_positive) if recounted else total
+                return total
+            case Aggregate.RELEVANT:
+                return float(self.num_positive) if self.protocol.topics == "qrels" else total
             case Aggregate.GEOMETRIC:
                 total += (count - len(self.topics)) * _LOG_FLOOR
-                return math.exp(total / count) if total / count < 709 else math.inf
+                try:
+                    return math.exp(total / count)
+                except OverflowError:  # of z-scores; the C library gives infinity
+                    return math.inf
             case Aggregate.MEAN:
                 return total / count
             case _:
@@ -107,16 +109,14 @@ def evaluate(
     run lacks do not need one). TopicError: the judgements are not of the kind that a measure needs.
     """
     scorer = _Scorer(judgements, columns, protocol)
-    wanted = np.ones(len(judgements.topics), bool)
-    if only is not None:
-        wanted[:] = [topic == only for topic in judgements.topics]
+    # The last entry is for topics that are not judged, whose place is -1.
+    wanted = np.array([*(only in (None, topic) for topic in judgements.topics), False])
     for block in blocks:
         places = judgements.find(block.topics)
-        scorer.ranked_only += int(np.count_nonzero(places < 0))
-        chosen = np.flatnonzero((places >= 0) & wanted[places])
+        chosen = np.flatnonzero(wanted[places])
         if len(chosen):
             scorer.score(_some(block, chosen), places[chosen])
-    missing = np.flatnonzero(wanted & ~scorer.scored)
+    missing = np.flatnonzero(wanted[:-1] & ~scorer.scored)
     if protocol.scores_missing and len(missing):
         scorer.score_missing(missing)
     if not scorer.scored.any():
@@ -153,7 +153,6 @@ class _Scorer:
 
     def __init__(self, judgements: Judgements, columns: Sequence[Column], protocol: Protocol) -> None:
         self.judgements, self.columns, self.protocol = judgements, columns, protocol
-        self.ranked_only = 0
         topics = len(judgements.topics)
         self.scored = np.zeros(topics, bool)
         self.values = np.zeros((topics, len(columns)))
@@ -176,7 +175,7 @@ class _Scorer:
         """The error of the first measure that these judgements are not for."""
         form = self.judgements.form
         for column in self.columns:
-            needed = _NEEDED_FORMS.get(column.measure.needs)
+            needed = column.measure.needs
             if needed and form not in needed:
                 return TopicError(
                     f"{column.measure.name}: expected judgements of -R {' or '.join(needed)}, found -R {form}"
@@ -188,7 +187,7 @@ class _Scorer:
         self.scored[places] = True
         if not self.looks:
             return self._fill(places, None)
-        ranked = self.judgements.rank(block, places, self.protocol.depth, self.protocol.judged_only, self.every)
+        ranked = self.judgements.rank(block, places, self.protocol, self.every)
         for place in places.tolist():  # a ranking that came before is replaced
             self.problems.pop(place, None)
             self.hidden.pop(place, None)
@@ -237,26 +236,26 @@ class _Scorer:
                 if place not in self.problems:
                     self.problems[place] = self._judged_twice(place)
         elif ranked is not None and isinstance(self.judgements, Preferences):
-            view = Preferred(ranked, self.judgements)
+            view = Preferred(ranked, self.judgements, self.protocol)
             for q, problem in view.problems.items():
                 self.problems.setdefault(int(places[q]), problem)
-        units = self.judgements.units
-        groups = units[places + 1] - units[places]
+        groups = np.diff(self.judgements.units)[places]
         try:
             for c, column in enumerate(self.columns):
                 if not column.measure.needs:
                     self.values[places, c] = 1.0
                 elif view is not None:
                     arguments = () if column.parameter is None else (column.parameter,)
-                    values = column.measure.formula(view, *arguments)
+                    with np.errstate(all="ignore"):
+                        values = column.measure.formula(view, *arguments)
                     if column.name in self.texts:
                         for place, text in zip(places.tolist(), values, strict=True):
                             self.texts[column.name][place] = text
-                    elif len(values) == len(places):
-                        self.values[places, c] = values
-                    else:
+                    elif self.judgements.form == "qrels_jg":
                         topic = np.repeat(np.arange(len(places)), groups)
                         self.values[places, c] = np.bincount(topic, values, len(places)) / groups
+                    else:
+                        self.values[places, c] = values
         except TopicError as error:
             self.unfit, self.looks = error, False
 
@@ -286,7 +285,6 @@ class _Scorer:
             {order[place]: problem for place, problem in self.problems.items()},
             judged,
             missing,
-            self.ranked_only,
             int(np.count_nonzero(qrels.level > 0)) if qrels is not None else 0,
             notes=list(self._notes(qrels)),
         )
@@ -303,7 +301,7 @@ class _Scorer:
             for column, gains in zip(
                 (c for c in self.columns if isinstance(c.measure.parameters, LevelGains)), self.gains, strict=True
             ):
-                if not qrels.graded(gains).ordered and column.measure.name != "rbp_resid":
+                if not qrels.graded(gains).ordered:
                     yield (
                         f"{column.name}: gains closer together than 1 (or further apart than 2^31) are not sorted in "
                         "the ideal ranking, as in trec_eval"

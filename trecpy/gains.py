@@ -67,8 +67,9 @@ class GainTable:
     The entries of topics whose largest level is `top`, -1 where none is judged.
 
     gain: level -> gain of a ranked document; ideal: level -> (place in order, gain) of the entry that stands for the
-    judged documents; lowest, highest, last: the smallest, the largest, the last entry's gain; ordered: is the order
-    by number? A level that is named twice is ranked by its first entry in order, and judged by its first pair.
+        judged documents. A level that is named twice is ranked by its first entry in order, judged by its first pair.
+    lowest: the smallest gain of the entries that are listed, which may lack some above 0; highest: the largest
+    last: the gain of the last entry; ordered: is the order by number?
     """
 
     gain: dict[int, float]

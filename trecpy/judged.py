@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trecpy.gains import Gains, Graded
+from trecpy.gains import BY_LEVEL, Gains, Graded
 from trecpy.kernels import walk as kernel
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 from trecpy.packed import Qrels, Ranked
@@ -23,24 +23,31 @@ EVERY = 2**62
 
 def ratio(part: Reals | Integers, whole: Reals | Integers) -> Reals:
     """Part / whole, and 0 where whole is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(whole != 0, np.true_divide(part, whole), 0.0)
+    return np.where(whole != 0, np.true_divide(part, whole), 0.0)
 
 
 def libm(function: Callable[[float], float], values: Reals) -> Reals:
     """
-    A function of Python's math, which is the C library's, of each value; NaN with its sign set where C gives that.
+    A logarithm of Python's math, which is the C library's, of each value; NaN with its sign set where C gives that.
 
     Computed once for each distinct value. NumPy's own logarithms differ from these in the last bit now and then.
     """
     distinct, where = np.unique(values, return_inverse=True)
     result = np.empty(len(distinct))
     for i, value in enumerate(distinct.tolist()):
-        if value > 0 or function is math.exp:
+        if value > 0:
             result[i] = function(value)
         else:
             result[i] = -math.inf if value == 0 else value if value != value else -math.nan
     return result[where]
+
+
+_LONGEST = (1 << 40) - 1
+
+
+def key(query: Integers, rank: Integers) -> Integers:
+    """One integer that sorts as (query, rank) does, for ranks up to _LONGEST."""
+    return (query << 40) + rank
 
 
 class Judged:
@@ -103,7 +110,7 @@ class Judged:
 
     def ideal_dcg(self, k: int = EVERY) -> Reals:
         """float64[Q]: the same of the ideal ranking."""
-        return self.qrels.graded(Gains()).ideal_dcg(self.unit, k)
+        return self.qrels.graded(BY_LEVEL).ideal_dcg(self.unit, k)
 
     def not_judged(self, k: int = EVERY) -> Integers:
         """int64[Q]: documents at ranks 1..k that have no level >= 0."""
@@ -113,7 +120,7 @@ class Judged:
 
     def sum(self, terms: Reals) -> Reals:
         """float64[Q]: sum of terms: float64[M] over each ranking's rows, one at a time in rank order."""
-        return np.bincount(self.query, terms, len(self.unit)).astype(float)
+        return np.bincount(self.query, terms, len(self.unit)).astype(float)  # of no rows it gives integers
 
     def so_far(self, chosen: Flags) -> Integers:
         """int64[M]: how many of the ranking's chosen: bool[M] rows there are up to and with this one."""
@@ -141,16 +148,24 @@ class Judged:
         return np.concatenate(([0], np.cumsum(self.hits)))
 
     @cached_property
+    def hit_key(self) -> Integers:
+        """int64[H]: key() of each hit."""
+        return self.row_key[self.is_hit]
+
+    @cached_property
+    def row_key(self) -> Integers:
+        """int64[M]: key() of each row."""
+        return key(self.query, self.rank)
+
+    @cached_property
     def hit_rank(self) -> Integers:
         """int64[H]: rank of each hit."""
         return self.rank[self.is_hit]
 
     def found_at(self, rank: Integers) -> Integers:
         """int64[Q]: hits down to a rank of each ranking's own: int64[Q]."""
-        stride = 1 << 40
-        keys = self.query[self.is_hit] * stride + self.hit_rank
-        wanted = np.arange(len(self.unit)) * stride + np.clip(rank, 0, stride - 1)
-        return np.searchsorted(keys, wanted, "right") - self.hit_starts[:-1]
+        wanted = key(np.arange(len(self.unit)), np.clip(rank, 0, _LONGEST))
+        return np.searchsorted(self.hit_key, wanted, "right") - self.hit_starts[:-1]
 
     # What relevance_level < 0 adds: documents without a judgement are hits then, but num_rel_ret never counts them.
     # trec_eval counts down from num_rel_ret at each hit, last rank first, so that the first `surplus` hits count 0.
@@ -222,8 +237,7 @@ class Gained:
 
     def dcg_at(self, query: Integers, rank: Integers) -> Reals:
         """float64[n]: the DCG of rankings `query` down to `rank`, or to their last document."""
-        stride = 1 << 40
-        row = np.searchsorted(self.docs.query * stride + self.docs.rank, query * stride + rank, "right")
+        row = np.searchsorted(self.docs.row_key, key(query, rank), "right")
         return np.where(row > self.docs.row_starts[query], np.append(self.dcg, 0.0)[row - 1], 0.0)
 
     def ideal_at_rows(self) -> Reals:

@@ -2,8 +2,9 @@
 Every measure, once, in the order in which trec_eval prints them.
 
 A formula is written in the words of trecpy.judged.Judged; quotients are guarded by ratio(), sums are added in rank
-order, so that each value is the reference's double. In the docs i is a rank from 1, k(i) the number of relevant
-documents at ranks 1..i, R the number of relevant judged documents, n the number of ranked ones.
+order, so that each value is the reference's double. NumPy warns of nothing while they are computed. In the docs i is a
+rank from 1, k(i) the number of relevant documents at ranks 1..i, R the number of relevant judged documents, n the
+number of ranked ones.
 """
 
 import math
@@ -12,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trecpy.errors import TopicError
 from trecpy.gains import Gains
@@ -27,13 +29,14 @@ _MULTIPLES = Points((0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0))
 _SMALLEST = 0.00001
 
 _OFFICIAL = ("official", "all_trec")
+_PREFERENCES = ("prefs", "qrels_prefs")
 _EVERY_SET = ("official", "set", "all_trec", "prefs", "all_prefs", "qrels_jg")
 
 
 # Counts
 
 
-@measure("runid", aggregate=Aggregate.TAG, sets=_EVERY_SET, needs="", text=True)
+@measure("runid", aggregate=Aggregate.TAG, sets=_EVERY_SET, needs=(), text=True)
 def runid(docs: Any) -> Any:
     """
     Run tag: the last column of the run's last line.
@@ -43,8 +46,8 @@ def runid(docs: Any) -> Any:
     """
 
 
-@measure("num_q", aggregate=Aggregate.TOPICS, sets=_EVERY_SET, needs="", integer=True)
-def num_q(docs: Any) -> Reals:
+@measure("num_q", aggregate=Aggregate.TOPICS, sets=_EVERY_SET, needs=(), integer=True)
+def num_q(docs: Any) -> Any:
     """
     Number of topics that were scored; with -c, of judged topics.
 
@@ -52,7 +55,6 @@ def num_q(docs: Any) -> Reals:
     Range     [1, topics].
     Source    trec_eval.
     """
-    return np.ones(len(docs.unit))
 
 
 @measure("num_ret", aggregate=Aggregate.SUM, sets=("official", "set", "all_trec"), integer=True, zero_if_missing=True)
@@ -67,7 +69,7 @@ def num_ret(docs: Judged) -> Integers:
     return docs.num_ret
 
 
-@measure("num_rel", aggregate=Aggregate.SUM, sets=("official", "set", "all_trec"), integer=True)
+@measure("num_rel", aggregate=Aggregate.RELEVANT, sets=("official", "set", "all_trec"), integer=True)
 def num_rel(docs: Judged) -> Integers:
     """
     Number of relevant documents in the judgements.
@@ -104,8 +106,7 @@ def average_precision(docs: Judged) -> Reals:
     Range     [0, 1]; 0 where nothing relevant is ranked.
     Source    Buckley & Voorhees 2005, ch. 3; trec_eval. The mean over topics is MAP.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(docs.hits > 0, docs.precision_sum() / docs.num_rel, 0.0)
+    return np.where(docs.hits > 0, docs.precision_sum() / docs.num_rel, 0.0)
 
 
 @measure("gm_map", aggregate=Aggregate.GEOMETRIC, sets=_OFFICIAL)
@@ -238,9 +239,8 @@ def inferred_ap(docs: Judged) -> Reals:
     nonrelevant = docs.so_far(docs.is_nonrelevant)
     pooled = relevant + nonrelevant + docs.so_far(docs.level == -2)
     e = _SMALLEST
-    with np.errstate(divide="ignore", invalid="ignore"):
-        judged_share = (relevant + e) / (relevant + nonrelevant + 2 * e)
-        expected = 1.0 / (above + 1.0) + (above / (above + 1.0)) * (pooled / above) * judged_share
+    judged_share = (relevant + e) / (relevant + nonrelevant + 2 * e)
+    expected = 1.0 / (above + 1.0) + (above / (above + 1.0)) * (pooled / above) * judged_share
     return _by_num_rel(docs, docs.sum(np.where(docs.is_relevant, np.where(above > 0, expected, 1.0), 0.0)))
 
 
@@ -266,7 +266,7 @@ def r_precision_multiple(docs: Judged, multiple: float) -> Reals:
     Range     [0, 1]; 0 where c is 0.
     Source    trec_eval.
     """
-    cutoff = (multiple * docs.num_rel + 0.9).astype(np.int64)
+    cutoff = _whole(multiple * docs.num_rel + 0.9)
     found = np.maximum(docs.found_at(cutoff) - docs.surplus, 0)
     return np.where(cutoff >= 1, ratio(np.where(cutoff > docs.num_ret, docs.num_rel_ret, found), cutoff), 0.0)
 
@@ -289,7 +289,7 @@ def utility(docs: Judged, weights: tuple[float, ...]) -> Reals:
     return value
 
 
-@measure("11pt_avg", RealList(_RECALL_POINTS), sets=("all_trec",))
+@measure("11pt_avg", RealList(_RECALL_POINTS, multiples=True), sets=("all_trec",))
 def eleven_point_average(docs: Judged, points: tuple[float, ...]) -> Reals:
     """
     Mean of interpolated precision over recall points.
@@ -317,8 +317,7 @@ def binary_g(docs: Judged) -> Reals:
     """
     above = docs.rank - docs.so_far(docs.is_hit)
     terms = np.where(docs.is_hit, 1.0 / docs.discounts[above + 1], 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(docs.hits > 0, docs.sum(terms) / docs.num_rel, 0.0)
+    return np.where(docs.hits > 0, docs.sum(terms) / docs.num_rel, 0.0)
 
 
 # Measures of gain
@@ -338,8 +337,7 @@ def g(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     gained = docs.gained(parameters[0])
     some = gained.gain != 0
     terms = np.zeros(len(gained.gain))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms[some] = gained.gain[some] / libm(math.log2, (2 + gained.cost[some]) - gained.result_gain[some])
+    terms[some] = gained.gain[some] / libm(math.log2, (2 + gained.cost[some]) - gained.result_gain[some])
     total = gained.graded.total[gained.unit]
     return np.where(total > 0, ratio(docs.sum(terms), total), 0.0)
 
@@ -397,11 +395,10 @@ def ndcg_rel(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     """
     gained = docs.gained(parameters[0])
     some = gained.gain > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(some, gained.dcg / gained.ideal_at_rows(), 0.0)
-        ranked = docs.sum(some.astype(float))
-        total = docs.sum(terms) + ((gained.length - ranked) * gained.total_dcg) / gained.ideal_dcg
-        return np.where(total > 0, total / gained.length, 0.0)
+    terms = np.where(some, gained.dcg / gained.ideal_at_rows(), 0.0)
+    ranked = docs.sum(some.astype(float))
+    total = docs.sum(terms) + ((gained.length - ranked) * gained.total_dcg) / gained.ideal_dcg
+    return np.where(total > 0, total / gained.length, 0.0)
 
 
 @measure("Rndcg", LevelGains(), sets=("all_trec",))
@@ -432,8 +429,7 @@ def r_ndcg(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     ideal = np.concatenate((ideal[step], gained.ideal_dcg[beyond]))
     values = gained.dcg_at(query, rank) / ideal
     total, count = np.bincount(query, values, len(unit)), np.bincount(query, minlength=len(unit))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(docs.num_rel > 0, total / count, 0.0)
+    return np.where(docs.num_rel > 0, np.where(count > 0, total / count, -math.nan), 0.0)
 
 
 @measure("ndcg_cut", _CUTOFFS, sets=("all_trec",))
@@ -551,8 +547,7 @@ def set_f(docs: Judged, parameters: tuple[float, ...]) -> Reals:
     Source    van Rijsbergen 1979; trec_eval.
     """
     x, p, q = parameters[0], set_precision(docs), set_recall(docs)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(docs.num_rel_ret > 0, ((x + 1) * p * q) / (x * p + q), 0.0)
+    return np.where(docs.num_rel_ret > 0, ((x + 1) * p * q) / (x * p + q), 0.0)
 
 
 @measure("num_nonrel_judged_ret", aggregate=Aggregate.SUM, sets=("all_trec",), integer=True)
@@ -570,8 +565,8 @@ def num_nonrel_judged_ret(docs: Judged) -> Integers:
 # Preferences
 
 
-_preferences = partial(measure, needs="prefs", sets=("all_prefs",))
-_basic_preferences = partial(measure, needs="prefs", sets=("prefs", "all_prefs"))
+_preferences = partial(measure, needs=_PREFERENCES, sets=("all_prefs",))
+_basic_preferences = partial(measure, needs=_PREFERENCES, sets=("prefs", "all_prefs"))
 
 
 @_basic_preferences("prefs_num_prefs_poss", aggregate=Aggregate.SUM, integer=True)
@@ -745,7 +740,7 @@ def prefs_avgjg_imp(prefs: Preferred) -> Reals:
 # Judgement groups: the value of each group, averaged over the topic's groups by evaluation
 
 
-@measure("map_avgjg", sets=("qrels_jg",), needs="jg")
+@measure("map_avgjg", sets=("qrels_jg",), needs=("qrels_jg",))
 def map_avgjg(docs: Judged) -> Reals:
     """
     map, averaged over the judgement groups of a topic.
@@ -757,7 +752,7 @@ def map_avgjg(docs: Judged) -> Reals:
     return average_precision(docs)
 
 
-@measure("P_avgjg", _CUTOFFS, sets=("qrels_jg",), needs="jg")
+@measure("P_avgjg", _CUTOFFS, sets=("qrels_jg",), needs=("qrels_jg",))
 def precision_avgjg(docs: Judged, k: int) -> Reals:
     """
     P, averaged over the judgement groups of a topic.
@@ -770,7 +765,7 @@ def precision_avgjg(docs: Judged, k: int) -> Reals:
     return precision(docs, k)
 
 
-@measure("Rprec_mult_avgjg", _MULTIPLES, sets=("qrels_jg",), needs="jg")
+@measure("Rprec_mult_avgjg", _MULTIPLES, sets=("qrels_jg",), needs=("qrels_jg",))
 def r_precision_multiple_avgjg(docs: Judged, multiple: float) -> Reals:
     """
     Rprec_mult, averaged over the judgement groups of a topic.
@@ -797,8 +792,7 @@ def yaap(docs: Judged) -> Reals:
     Source    Robertson's suggestion, in trec_eval.
     """
     s = docs.precision_sum()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return libm(math.log, (1 + s) / ((1 + docs.num_rel) - s))
+    return libm(math.log, (1 + s) / ((1 + docs.num_rel) - s))
 
 
 @measure("rbp", LevelGains(persistence=0.9), sets=("all_trec",), since="10.0")
@@ -821,10 +815,9 @@ def rank_biased_precision(docs: Judged, parameters: tuple[Gains, float]) -> Real
     # A document below level 0 has a gain only where the parameters name its level.
     listed = (docs.level >= 0) | np.isin(docs.level, list(gains.named))
     low_row, span = low[docs.query], (high - low)[docs.query]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = np.where(scaled & listed, (gained.gain - low_row) / span, gained.gain)
-        weights = persistence_weights(p, int(docs.num_ret.max(initial=0)))
-        return (1.0 - p) * docs.sum(np.where(gain != 0, gain * weights[docs.rank - 1], 0.0))
+    gain = np.where(scaled & listed, (gained.gain - low_row) / span, gained.gain)
+    weights = persistence_weights(p, int(docs.num_ret.max(initial=0)))
+    return (1.0 - p) * docs.sum(np.where(gain != 0, gain * weights[docs.rank - 1], 0.0))
 
 
 @measure("rbp_resid", LevelGains(persistence=0.9), sets=("all_trec",), since="10.0", zero_if_missing=True)
@@ -866,6 +859,12 @@ def _log_floor(values: Reals) -> Reals:
     return libm(math.log, np.where(values > _SMALLEST, values, _SMALLEST))
 
 
+def _whole(values: NDArray[np.floating]) -> Integers:
+    """int64[n]: the integer part; what no ranking can reach is cut to what an integer holds."""
+    whole: Integers = np.clip(values, -float(EVERY), float(EVERY)).astype(np.int64)
+    return whole
+
+
 def _interpolated(docs: Judged, points: tuple[float, ...]) -> list[Reals]:
     """
     Interpolated precision at each point, in the order given.
@@ -883,10 +882,9 @@ def _interpolated(docs: Judged, points: tuple[float, ...]) -> list[Reals]:
         if docs.protocol.compat == "10.0":
             # Halves away from 0; trunc(x + 0.5) would round 0.49999999999999994 up.
             whole = np.trunc(wanted)
-            asked = whole + np.where(np.abs(wanted - whole) >= 0.5, np.sign(wanted), 0.0)
+            found = _whole(whole + np.where(np.abs(wanted - whole) >= 0.5, np.sign(wanted), 0.0))
         else:
-            asked = np.trunc(wanted + 0.9)
-        found = asked.astype(np.int64)
+            found = _whole(wanted + 0.9)
         dropping &= found > docs.num_rel_ret
         blocked |= ~dropping & ((found < 1) | (found > served))
         met = ~dropping & ~blocked

@@ -7,8 +7,17 @@ import numpy as np
 
 from trecpy.gains import Gains, Graded, grade
 from trecpy.kernels import rank as kernel
-from trecpy.kernels.dtypes import Bytes, Hashes, Integers, Numbers, Reals
+from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
+from trecpy.protocol import Compat, Protocol
 from trecpy.tables import discounts
+
+
+def as_stored(values: Reals, compat: Compat) -> Reals:
+    """Scores or preference levels as a generation stores them: 9.0.8 as float32, where too large is infinite."""
+    if compat != "9.0.8":
+        return values
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -24,14 +33,14 @@ class Documents:
 
     data: Bytes
     spans: Integers
-    hashes: Hashes
+    hashes: Words
     starts: Integers
     table: Integers
-    slots: Numbers
+    slots: Int32s
     repeated: Integers
 
     @classmethod
-    def indexed(cls, data: Bytes, spans: Integers, hashes: Hashes, starts: Integers) -> "Documents":
+    def indexed(cls, data: Bytes, spans: Integers, hashes: Words, starts: Integers) -> "Documents":
         """Make the table."""
         table = kernel.table_starts(np.diff(starts))
         slots = np.full(table[-1], -1, np.int32)
@@ -68,7 +77,7 @@ class Block:
     starts: Integers
     data: Bytes
     spans: Integers
-    hashes: Hashes
+    hashes: Words
     scores: Reals
     before: int
 
@@ -129,14 +138,11 @@ class Judgements:
         places = self.places
         return np.fromiter((places.get(topic, -1) for topic in topics), np.int64, len(topics))
 
-    def rank(
-        self, block: Block, places: Integers, depth: int | None = None, judged_only: bool = False, every: bool = False
-    ) -> Ranked:
+    def rank(self, block: Block, places: Integers, protocol: Protocol, every: bool = False) -> Ranked:
         """
         Rank each topic of a block and look its documents up.
 
-        places: int64[B], none of them -1; depth: documents that are kept, None for all; judged_only: drop documents
-        without a level >= 0; every: give documents outside the judgements rows too
+        places: int64[B], none of them -1; every: give documents outside the judgements rows too
         """
         units = np.stack((self.units[places], self.units[places + 1]), axis=1)
         each = units[:, 1] - units[:, 0]
@@ -150,7 +156,7 @@ class Judgements:
             block.data,
             block.spans,
             block.hashes,
-            block.scores,
+            as_stored(block.scores, protocol.compat),
             block.starts,
             units,
             self.documents.data,
@@ -160,8 +166,8 @@ class Judgements:
             self.documents.table,
             self.documents.slots,
             self.ties,
-            2**62 if depth is None else depth,
-            judged_only,
+            2**62 if protocol.depth is None else protocol.depth,
+            protocol.judged_only,
             every,
             np.empty(longest, np.int64),
             np.empty(longest, np.int64),
@@ -187,7 +193,9 @@ class Qrels(Judgements):
 
     def top(self) -> Integers:
         """int64[U]: the largest level of each unit, -1 where none is >= 0."""
-        return np.maximum(np.maximum.reduceat(self.level, self.documents.starts[:-1]), -1)
+        top = np.full(len(self.documents.starts) - 1, -1)
+        np.maximum.at(top, np.repeat(np.arange(len(top)), np.diff(self.documents.starts)), self.level)
+        return top
 
     def count(self, least: int, below: int | None = None) -> Integers:
         """int64[U]: documents of each unit with a level >= 0, >= least and < below."""

@@ -8,7 +8,8 @@ import numpy as np
 from trecpy.errors import TopicError
 from trecpy.kernels import prefs as kernel
 from trecpy.kernels.dtypes import Integers, Reals
-from trecpy.packed import Preferences, Ranked
+from trecpy.packed import Preferences, Ranked, as_stored
+from trecpy.protocol import Protocol
 from trecpy.text import quoted
 
 _PAIR_COLUMNS = {"ret": (0, 1), "imp": (2, 3), "all": (2, 4)}
@@ -25,8 +26,9 @@ class Preferred:
     rnonrel, rnonrel_ret: (fulfilled, possible)  the same with as many nonrelevant documents as relevant ones
     """
 
-    def __init__(self, ranked: Ranked, prefs: Preferences) -> None:
+    def __init__(self, ranked: Ranked, prefs: Preferences, protocol: Protocol) -> None:
         self._ranked, self._prefs = ranked, prefs
+        self._level = as_stored(prefs.line_level, protocol.compat)
         self.unit = ranked.unit
         self.problems: dict[int, TopicError] = {}
         rows = []
@@ -60,8 +62,7 @@ class Preferred:
 
         A group with nothing possible counts 0; unguarded, it makes the topic 0, as the reference's NaN does.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.true_divide(fulfilled, possible)
+        shares = np.true_divide(fulfilled, possible)
         if guarded:
             shares[possible == 0] = 0.0
         total = np.bincount(self._query, shares, len(self.unit))
@@ -97,7 +98,7 @@ class Preferred:
         number = np.empty(len(names), np.int64)
         number[names] = np.arange(len(names))
         lines = slice(*prefs.lines[unit : unit + 2])
-        group, subgroup, level = prefs.group[lines], prefs.subgroup[lines], prefs.line_level[lines]
+        group, subgroup, level = prefs.group[lines], prefs.subgroup[lines], self._level[lines]
         doc = number[prefs.document[lines] - first]
         order = np.lexsort((doc, -level, subgroup, group))
         group = group[order]

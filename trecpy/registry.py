@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from trecpy.errors import MeasureError, ParameterError
-from trecpy.formats.numbers import strtod, strtol
 from trecpy.gains import Gains
+from trecpy.numbers import strtod, strtol
 from trecpy.protocol import Compat
 from trecpy.text import quoted
 
@@ -26,6 +26,7 @@ class Aggregate(Enum):
 
     MEAN = "mean"
     SUM = "sum"
+    RELEVANT = "sum; with -c, judgements with a level above 0"
     GEOMETRIC = "geometric mean"
     TOPICS = "number of topics"
     TAG = "the run's tag"
@@ -72,7 +73,7 @@ class Cutoffs:
 
 @dataclass(frozen=True)
 class Points:
-    """Real numbers, one column each, ascending."""
+    """Multiples of a number of documents, one column each, ascending."""
 
     defaults: tuple[float, ...]
 
@@ -82,10 +83,9 @@ class Points:
         return ",".join(f"{point:g}" for point in self.defaults)
 
     def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
-        """Raises ParameterError: a number twice, or one that is not finite."""
+        """Raises ParameterError: a number twice, or one that makes no number of documents."""
         items = sorted(self.defaults if given is None else _reals(given))
-        if not all(abs(point) < 1e15 for point in items):
-            raise ParameterError(f"{name}.{given}: expected numbers that can be multiplied by a count of documents")
+        _refuse_unbounded(name, given, items)
         _refuse_twice(name, given, items)
         # The reference has room for 8 characters of the number.
         return [(f"_{point:3.2f}"[:9], point) for point in items]
@@ -93,9 +93,10 @@ class Points:
 
 @dataclass(frozen=True)
 class RealList:
-    """A list of real numbers for one column, in the order given."""
+    """A list of real numbers for one column, in the order given; `multiples` of a number of documents, or any."""
 
     defaults: tuple[float, ...]
+    multiples: bool = False
 
     @property
     def text(self) -> str:
@@ -103,8 +104,13 @@ class RealList:
         return ",".join(f"{number:g}" for number in self.defaults)
 
     def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
-        """One column, named with the list as it was typed."""
-        return [("", self.defaults)] if given is None else [(f"_{given}", tuple(_reals(given)))]
+        """One column, named with the list as it was typed. Raises ParameterError as Points does, for multiples."""
+        if given is None:
+            return [("", self.defaults)]
+        numbers = tuple(_reals(given))
+        if self.multiples:
+            _refuse_unbounded(name, given, numbers)
+        return [(f"_{given}", numbers)]
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,13 @@ def _reals(given: str) -> list[float]:
     return [strtod(item)[0] for item in _items(given)]
 
 
+def _refuse_unbounded(name: str, given: str | None, items: Sequence[float]) -> None:
+    """The reference turns what does not fit 64 bits into a negative number of documents."""
+    for item in items:
+        if not abs(item) < 2.0**63:
+            raise ParameterError(f"{name}.{given}: expected finite numbers below 2^63, found {item:g}")
+
+
 def _refuse_twice(name: str, given: str | None, items: Sequence[float]) -> None:
     for a, b in pairwise(items):
         if a == b:
@@ -153,7 +166,7 @@ def _refuse_twice(name: str, given: str | None, items: Sequence[float]) -> None:
 
 Parameters = NoParameters | Cutoffs | Points | RealList | LevelGains
 
-NONE = NoParameters()
+NO_PARAMETERS = NoParameters()
 
 
 @dataclass(frozen=True)
@@ -162,7 +175,7 @@ class Measure:
     A measure, as declared.
 
     formula: takes judged rankings (and the parameter, where there is one), gives float64[Q]
-    needs: what it is computed from: "qrels" (levels), "jg" (judgement groups), "prefs" (preferences), or nothing
+    needs: the forms of judgements that it can be computed from; none: it looks at no documents
     integer: printed without decimals
     zero_if_missing: a topic that the run lacks has 0 instead of what the formula gives for one document outside the
         qrels; for columns named by given parameters that holds only where these are cutoffs
@@ -173,7 +186,7 @@ class Measure:
     parameters: Parameters
     aggregate: Aggregate
     sets: tuple[str, ...]
-    needs: str
+    needs: tuple[str, ...]
     integer: bool
     text: bool
     since: Compat
@@ -213,7 +226,7 @@ class Column:
     @property
     def per_topic(self) -> bool:
         """Is it printed for single topics?"""
-        return self.measure.aggregate in (Aggregate.MEAN, Aggregate.SUM, Aggregate.NONE)
+        return self.measure.aggregate in (Aggregate.MEAN, Aggregate.SUM, Aggregate.RELEVANT, Aggregate.NONE)
 
     @property
     def zero_if_missing(self) -> bool:
@@ -233,11 +246,11 @@ def catalogue() -> dict[str, Measure]:
 
 def measure(
     name: str,
-    parameters: Parameters = NONE,
+    parameters: Parameters = NO_PARAMETERS,
     *,
     aggregate: Aggregate = Aggregate.MEAN,
     sets: tuple[str, ...] = (),
-    needs: str = "qrels",
+    needs: tuple[str, ...] = ("qrels",),
     integer: bool = False,
     text: bool = False,
     since: Compat = "9.0.8",
@@ -292,32 +305,44 @@ def _hint(name: str, compat: Compat) -> str:
         return f" in trec_eval {compat}; it came with {measures[name].since}"
     folded = {known.lower(): known for known in [*measures, *nicknames(compat)]}
     base, _, cutoff = name.rpartition("_")
-    if base in measures and measures[base].parameters is not NONE:
+    if base in measures and measures[base].parameters is not NO_PARAMETERS:
         return f"; that column is asked for by '{base}.{cutoff}'"
     close = difflib.get_close_matches(name.lower(), folded, 3, 0.6)
     return "; near it are " + ", ".join(folded[key] for key in close) if close else "; -h -m all_trec lists them"
 
 
-def select(requests: Iterable[Request], compat: Compat) -> tuple[list[Measure], dict[str, str], list[str]]:
-    """
-    What is asked for: measures in the order of printing, the parameters given to them, and what was ignored.
+def select(requests: Iterable[Request], compat: Compat) -> list[Measure]:
+    """What is asked for, in the order of printing. Without any request, `official` is meant."""
+    sets = nicknames(compat)
+    wanted = {
+        name for request in list(requests) or [Request("official")] for name in sets.get(request.name, [request.name])
+    }
+    return [each for each in catalogue().values() if each.name in wanted]
 
-    Of parameters for one name the first count. Without any request, `official` is meant.
-    """
-    wanted: set[str] = set()
+
+def columns(requests: Sequence[Request], compat: Compat) -> list[Column]:
+    """The columns that are asked for, in the order of printing. Raises ParameterError."""
+    given, _ = _parameters(requests)
+    return [column for each in select(requests, compat) for column in each.columns(given.get(each.name), compat)]
+
+
+def ignored(requests: Sequence[Request]) -> list[str]:
+    """What is said of parameters that have no effect."""
+    return _parameters(requests)[1]
+
+
+def _parameters(requests: Sequence[Request]) -> tuple[dict[str, str], list[str]]:
+    """The parameters of each measure, and which have no effect: of several for one name the first count."""
+    measures = catalogue()
     given: dict[str, str] = {}
-    ignored = []
-    measures, sets = catalogue(), nicknames(compat)
-    for request in list(requests) or [Request("official")]:
-        wanted.update(sets.get(request.name, (request.name,)))
+    lost = []
+    for request in requests:
         if request.given is None:
             continue
-        if request.name not in measures or measures[request.name].parameters is NONE:
+        if request.name not in measures or measures[request.name].parameters is NO_PARAMETERS:
             kind = "measure" if request.name in measures else "nickname"
-            ignored.append(f"-m {request.name}.{request.given}: the {kind} takes no parameters; they are ignored")
-        elif request.name in given and given[request.name] != request.given:
+            lost.append(f"-m {request.name}.{request.given}: the {kind} takes no parameters; they are ignored")
+        elif given.setdefault(request.name, request.given) != request.given:
             first = given[request.name]
-            ignored.append(f"-m {request.name}.{request.given}: ignored, since -m {request.name}.{first} came first")
-        else:
-            given[request.name] = request.given
-    return [each for each in measures.values() if each.name in wanted], given, ignored
+            lost.append(f"-m {request.name}.{request.given}: ignored, since -m {request.name}.{first} came first")
+    return given, lost

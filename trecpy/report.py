@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from trecpy.evaluation import Evaluation
 from trecpy.registry import Aggregate, Column
@@ -15,9 +15,11 @@ def real(value: float) -> bytes:
     return b"%6.4f" % value
 
 
-def trec_lines(evaluation: Evaluation, per_topic: bool, summary: bool, zscores: bool = False) -> Iterator[bytes]:
+def trec_lines(
+    evaluation: Evaluation, tag: bytes, per_topic: bool, summary: bool, zscores: bool = False
+) -> Iterator[bytes]:
     """
-    Yield the printed lines, topic by topic and then the summary.
+    Yield the printed lines, topic by topic and then the summary. tag: of the run.
 
     Raises the error of the first topic that cannot be scored, after the lines of those before it.
     """
@@ -47,7 +49,7 @@ def trec_lines(evaluation: Evaluation, per_topic: bool, summary: bool, zscores: 
         return
     for (c, column), value in zip(columns, evaluation.summary(), strict=True):
         if column.measure.aggregate is Aggregate.TAG:
-            yield b"%b\tall\t%b\n" % (label[c], evaluation.tag)
+            yield b"%b\tall\t%b\n" % (label[c], tag)
         elif column.measure.aggregate is not Aggregate.NONE:
             yield b"%b\tall\t%b\n" % (label[c], _number(column, value, zscores))
 
@@ -63,9 +65,3 @@ def _number(column: Column, value: float, zscores: bool) -> bytes:
 def _label(column: Column, zscores: bool) -> bytes:
     name = b"%-22b" % os.fsencode(column.name)
     return b"Z" + name if zscores and not column.measure.text else name
-
-
-def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])

@@ -16,10 +16,11 @@ def discounts(longest: int) -> Reals:
     By math.log2, which is libm's: np.log2 differs from it in the last bit for 21 of the first 200,000 integers.
     """
     global _discounts
-    if len(_discounts) < longest + 3:
-        size = max(2 * len(_discounts), longest + 3, 1024)
-        _discounts = np.fromiter(map(math.log2, range(1, size + 1)), np.float64, size)
-    return _discounts
+    table = _discounts
+    if len(table) < longest + 3:
+        size = max(2 * len(table), longest + 3, 1024)
+        _discounts = table = np.fromiter(map(math.log2, range(1, size + 1)), np.float64, size)
+    return table
 
 
 def persistence_weights(p: float, longest: int) -> Reals:

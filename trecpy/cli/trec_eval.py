@@ -10,7 +10,15 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from trecpy import __version__
 from trecpy.cli.options import read_options
-from trecpy.errors import FileError, FormatError, MeasureError, TrecpyError, UsageError, ZScoreError
+from trecpy.errors import (
+    FileError,
+    FormatError,
+    MeasureError,
+    ParameterError,
+    TrecpyError,
+    UsageError,
+    ZScoreError,
+)
 from trecpy.protocol import COMPATS, Compat, Protocol
 from trecpy.text import plural, quoted, shown
 
@@ -95,7 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _silence(sys.stdout)
         return _BROKEN_PIPE
     except OSError as error:
-        _warn(f"standard output: cannot be written: {(error.strerror or str(error)).lower()}")
+        from trecpy.formats.source import reason
+
+        _warn(f"standard output: cannot be written: {reason(error)}")
         _silence(sys.stdout)
         return FileError.exit_code
     except KeyboardInterrupt:
@@ -146,7 +156,7 @@ def run(
 
 def _read(arguments: Sequence[str]) -> Options:
     """Read the command line, left to right."""
-    from trecpy.formats.numbers import strtol
+    from trecpy.numbers import strtol
 
     def number(name: str, value: str) -> int:
         read, rest = strtol(os.fsencode(value))
@@ -155,15 +165,16 @@ def _read(arguments: Sequence[str]) -> Options:
         return read
 
     options = Options(_compat(os.environ.get("TRECPY_COMPAT", COMPATS[0]), "TRECPY_COMPAT"))
-    # The generation decides which measures there are, wherever it stands on the command line.
-    spelled = [argument for argument in arguments if argument.startswith("--compat")]
-    if spelled:
+    # The generation decides which measures there are, wherever it stands; a wrong one waits its turn.
+    if any(argument.startswith("--compat") for argument in arguments):
         for name, value in _quietly(arguments):
-            if name == "compat":
-                options.compat = _compat(cast(str, value), "--compat")
+            if name == "compat" and value in COMPATS:
+                options.compat = value
     for name, value in read_options(arguments, _SHORT, _LONG, _OWN, options.files):
         text = value or ""
         match name:
+            case "compat":
+                options.compat = _compat(text, "--compat")
             case "help":
                 options.help = True
             case "version":
@@ -219,7 +230,7 @@ def _help(options: Options) -> str:
     from trecpy.cli.help import help_text
     from trecpy.registry import catalogue, select
 
-    chosen, _, _ = select(options.requests, options.compat)
+    chosen = select(options.requests, options.compat)
     known = [each for each in catalogue().values() if each.known_to(options.compat)]
     return help_text(chosen, bool(options.requests), known, options.compat)
 
@@ -231,7 +242,7 @@ def _evaluate(
     from trecpy.evaluation import evaluate
     from trecpy.formats.source import Source
     from trecpy.formats.trec import RunReader, read_judgements
-    from trecpy.registry import select
+    from trecpy.registry import columns, ignored
     from trecpy.report import trec_lines
 
     def say(notes: Sequence[str]) -> None:
@@ -239,25 +250,24 @@ def _evaluate(
             warn("warning: " + note)
 
     qrels_path, run_path = options.files
-    chosen, given, ignored = select(options.requests, options.compat)
-    say(ignored)
+    say(ignored(options.requests))
     if options.form not in _FORMS:
-        raise FileError(f"-R: expected {', '.join(_FORMS[:-1])} or {_FORMS[-1]}, found {quoted(options.form)}")
+        raise ParameterError(f"-R: expected {', '.join(_FORMS[:-1])} or {_FORMS[-1]}, found {quoted(options.form)}")
     with Source.open(qrels_path) as source:
         judgements, notes = read_judgements(source, options.form, options.compat, strict=False)
     say(notes)
     if options.run_format != "trec_results":
-        raise FileError(f"-T: expected trec_results, found {quoted(options.run_format)}")
+        raise ParameterError(f"-T: expected trec_results, found {quoted(options.run_format)}")
 
     # The reference reads the run before it looks at any of these, and one bad line there is what it reports. The run is
     # scored while it is read here, so these come first and their error waits.
     late: TrecpyError | None = None
-    zscores, columns = None, []
+    zscores, asked = None, []
     try:
         zscores = _read_zscores(options)
-        columns = [column for each in chosen for column in each.columns(given.get(each.name), options.compat)]
+        asked = columns(options.requests, options.compat)
         if options.depth < 0:
-            raise TrecpyError(f"-M: expected a number >= 0, found {options.depth}")
+            raise UsageError(f"-M: expected a number >= 0, found {options.depth}")
     except TrecpyError as error:
         late = error
 
@@ -268,18 +278,17 @@ def _evaluate(
                 for _ in reader.blocks():
                     pass
                 raise late
-            evaluation = evaluate(judgements, reader.blocks(), columns, options.protocol, options.only)
+            evaluation = evaluate(judgements, reader.blocks(), asked, options.protocol, options.only)
         finally:
             say(reader.notes)
     say(evaluation.notes)
-    evaluation.tag = reader.tag
     if evaluation.missing and options.summary:
         fate = "they count as 0" if options.complete else "they are left out of the means (-c counts them as 0)"
         lacks = f"lacks {evaluation.missing:,} of {plural(evaluation.judged, 'judged topic')}"
         say([f"{source.name}: {lacks}; {fate}"])
     if zscores is not None:
         evaluation = evaluation.standardised(zscores)
-    for line in trec_lines(evaluation, options.per_topic, options.summary, zscores is not None):
+    for line in trec_lines(evaluation, reader.tag, options.per_topic, options.summary, zscores is not None):
         write(line)
 
 
@@ -292,7 +301,7 @@ def _read_zscores(options: Options) -> ZScores | None:
     try:
         with Source.open(options.zscores) as source:
             return read_zscores(source)
-    except FormatError:
+    except FormatError:  # a NUL byte: exit 2 in every file
         raise
     except FileError as error:
         raise ZScoreError(str(error)) from None

@@ -81,7 +81,10 @@ class Source:
                 if count := self._again.readinto(target):  # type: ignore[attr-defined]
                     return int(count)
                 self._again = None  # what was read the first time is through; the rest still stands in the pipe
-            count = self._stream.readinto(target) or 0
+            read = self._stream.readinto(target)
+            if read is None:
+                raise BlockingIOError(0, "nothing has come yet, and it does not wait (non-blocking mode)")
+            count = read
         except OSError as error:
             raise FileError(f"{self.name}: cannot be read: {reason(error)}") from None
         if self._copying and count:
@@ -105,8 +108,8 @@ class Source:
             self._copy.seek(0)  # writes what its buffer holds, so the disk may be full here too
         except OSError:
             raise FileError(
-                f"{self.name}: the lines of a topic are not together, so it must be read twice, and there was no room "
-                f"for a copy in {tempfile.gettempdir()}: give a file instead of a pipe"
+                f"{self.name}: the lines of a topic are not together, so it must be read twice, and it could not be "
+                f"copied to {tempfile.gettempdir()}: give a file instead of a pipe"
             ) from None
         self._again, self._copying = self._copy, False
 

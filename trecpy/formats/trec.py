@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trecpy.errors import FileError, FormatError, ZScoreError
-from trecpy.formats.numbers import strtod, strtol
 from trecpy.formats.source import Lines, Source
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
-from trecpy.kernels.dtypes import Bytes, Integers, Reals
+from trecpy.kernels.dtypes import Bytes, Integers
+from trecpy.numbers import strtod, strtol
 from trecpy.packed import Block, Documents, Judgements, Preferences, Qrels
 from trecpy.protocol import Compat
 from trecpy.text import plural, quoted
@@ -169,7 +169,7 @@ class Reader:
         start = self._begin(stop) if self._parsed is None else self._parsed
         self._make_room(start, stop)
         records = self.records
-        self._state[kernel.ODD] = 0
+        self._state[kernel.ODD] = self._state[kernel.TAG_SIZE] = 0
         status = kernel.parse(
             self.lines.data,
             start,
@@ -194,8 +194,8 @@ class Reader:
             self._read_odd(record, place)
         if status == kernel.WRONG_COLUMNS:
             self._refuse_columns(int(self._state[kernel.LINES]), int(self._state[kernel.FOUND]))
-        if self._packed[kernel.TAG] >= 0 and self.count:
-            at, size = self._state[kernel.TAG_AT], self._state[kernel.TAG_SIZE]
+        at, size = self._state[kernel.TAG_AT], self._state[kernel.TAG_SIZE]
+        if size:  # else there was no line of data
             self.tag = self.lines.data[at : at + size].tobytes()
         if self.lines.ended:
             self._conclude()
@@ -235,7 +235,7 @@ class Reader:
         if held + size > len(self._arena):
             self._arena = enlarged(self._arena, held, 2 * (held + size))
         if 2 * topics > len(self._slots):
-            self._slots = np.full(1 << (4 * topics).bit_length(), -1, np.int32)
+            self._slots = np.full(rank.table_size(2 * topics), -1, np.int32)
             kernel.rehash(self._slots, self._topics, self.topics)
 
     def _read_odd(self, record: int, place: int) -> None:
@@ -255,7 +255,7 @@ class Reader:
 
     def _conclude(self) -> None:
         """After the last line: say what was odd."""
-        if not self.topics:
+        if not self.topics and not self.layout.exact:
             raise FormatError(
                 f"{self.source.name}: has only comments and blank lines: expected lines of '{self.layout.columns}'"
             )
@@ -300,7 +300,7 @@ class RunReader:
         """
         Yield the rankings of some topics at a time, each topic whole.
 
-        A block is views of memory that the next one takes.
+        A block is views of memory that the next one takes: work on it ends before the next is asked for.
 
         Where the lines of a topic are not together, that is seen only when it comes back. The source is then read
         again and every topic is yielded once more: of two rankings of one topic the later one counts.
@@ -344,14 +344,13 @@ class RunReader:
         while begin < len(first) - 1:
             end = max(begin + 1, int(np.searchsorted(first, first[begin] + _MOST_RECORDS, "right")) - 1)
             chosen = slice(first[begin], first[end])
-            scores = records.score[chosen]
             yield Block(
                 [reader.topic_id(number) for number in topic[first[begin:end]].tolist()],
                 first[begin : end + 1] - first[begin],
                 reader.lines.data,
                 records.spans[chosen],
                 records.hashes[chosen],
-                as_float32(scores) if self._compat == "9.0.8" else scores,
+                records.score[chosen],
                 reader.lines.before,
             )
             begin = end
@@ -363,12 +362,6 @@ def powers_of_five() -> NDArray[np.uint64]:
     if not len(_powers):
         _powers = kernel.powers_of_five()
     return _powers
-
-
-def as_float32(values: Reals) -> Reals:
-    """Rounded to float32, as trec_eval 9.0.8 stores scores and preference levels; too large becomes infinite."""
-    with np.errstate(over="ignore"):
-        return values.astype(np.float32).astype(np.float64)
 
 
 def read_judgements(source: Source, form: str, compat: Compat, strict: bool) -> tuple[Judgements, list[str]]:
@@ -388,7 +381,7 @@ def read_judgements(source: Source, form: str, compat: Compat, strict: bool) -> 
     topics = [ids[number] for number in by_bytes]
     data = reader.lines.data[: reader.lines.stop]
     build = _qrels if JUDGEMENT_LAYOUTS[form].integer else _preferences
-    return build(form, source.name, topics, topic, data, records, count, compat), reader.notes
+    return build(form, source.name, topics, topic, data, records, count), reader.notes
 
 
 def _qrels(
@@ -399,16 +392,15 @@ def _qrels(
     data: Bytes,
     records: Records,
     count: int,
-    compat: Compat,
 ) -> Qrels:
     spans, hashes, level = records.spans[:count], records.hashes[:count], records.level[:count]
     group = byte_ranks(data, spans, 2) if form == "qrels_jg" else np.zeros(count, np.int64)
-    unit_key = topic * (int(group.max()) + 1) + group
+    unit_key = topic * (int(group.max(initial=0)) + 1) + group
     if np.any(np.diff(unit_key) < 0):
         order = np.argsort(unit_key, kind="stable")
         topic, unit_key, spans = topic[order], unit_key[order], spans[order]
         hashes, level = hashes[order], level[order]
-    starts = np.concatenate(([0], np.flatnonzero(np.diff(unit_key)) + 1, [count]))
+    starts = np.append(np.flatnonzero(np.diff(unit_key, prepend=-1)), count)
     units = np.searchsorted(topic[starts[:-1]], np.arange(len(topics) + 1))
     documents = Documents.indexed(data, np.ascontiguousarray(spans[:, :2]), hashes.copy(), starts)
     if form == "qrels_jg" and (twice := documents.first_repeated()) is not None:
@@ -428,16 +420,15 @@ def _preferences(
     data: Bytes,
     records: Records,
     count: int,
-    compat: Compat,
 ) -> Preferences:
     spans, level = records.spans[:count], records.score[:count]
-    if compat == "9.0.8":
-        level = as_float32(level)
     group = byte_ranks(data, spans, 2)
     subgroup = byte_ranks(data, spans, 4) if spans.shape[1] > 4 else np.zeros(count, np.int64)
     docno = byte_ranks(data, spans, 0)
     # A document has many lines; it is one document of its topic, and a topic's documents are in byte order.
-    _, first, document = np.unique(topic * (docno.max() + 1) + docno, return_index=True, return_inverse=True)
+    _, first, document = np.unique(
+        topic * (int(docno.max(initial=0)) + 1) + docno, return_index=True, return_inverse=True
+    )
     starts = np.searchsorted(topic[first], np.arange(len(topics) + 1))
     documents = Documents.indexed(data, np.ascontiguousarray(spans[first, :2]), records.hashes[:count][first], starts)
     order = np.lexsort((subgroup, group, topic))
@@ -451,7 +442,7 @@ def _preferences(
 def byte_ranks(data: Bytes, spans: Integers, column: int) -> Integers:
     """int64[N]: the place in byte order of each record's string in a column of spans, equal strings at one place."""
     known = np.empty((len(spans), 3), np.int64)
-    slots = np.full(1 << (2 * len(spans)).bit_length(), -1, np.int32)
+    slots = np.full(rank.table_size(len(spans)), -1, np.int32)
     distinct = kernel.intern(data, spans, column, slots, known)
     names = [data[at : at + size].tobytes() for at, size in spans[known[:distinct, 0], column : column + 2].tolist()]
     ranks = np.empty(distinct, np.int64)

@@ -56,25 +56,35 @@ class _Waiting:
     def __call__(self, *arguments: Any) -> Any:
         if self._dispatcher is None:
             with _lock:
-                for each in _files[self.py_func.__module__]:
-                    each._start()
+                if self._dispatcher is None:
+                    _start(_files[self.py_func.__module__])
         return self._dispatcher(*arguments)
 
-    def _start(self) -> None:
+    def dispatcher(self) -> Any:
+        """numba's, not yet compiled."""
         import numba
 
         # error_model: dividing by zero gives what IEEE 754 says, as in C. nogil: blocks of topics may run side by side.
         # Never fastmath: it would reorder sums.
-        self._dispatcher = numba.njit(error_model="numpy", nogil=True, forceinline=self._inline)(self.py_func)
-        if not self._inline and hasattr(self._dispatcher, "enable_caching"):  # not so under NUMBA_DISABLE_JIT
+        dispatcher: Any = numba.njit(error_model="numpy", nogil=True, forceinline=self._inline)(self.py_func)
+        if not self._inline and hasattr(dispatcher, "enable_caching"):  # not so under NUMBA_DISABLE_JIT
             try:
-                self._dispatcher.enable_caching()
-                self._dispatcher._cache = _Forgiving(self._dispatcher._cache)
+                dispatcher.enable_caching()
+                dispatcher._cache = _Forgiving(dispatcher._cache)
             except RuntimeError:
                 pass  # no folder that can be written: compiled anew in each process
-        names = self.py_func.__globals__
-        if names.get(self.py_func.__name__) is self:
-            names[self.py_func.__name__] = self._dispatcher
+        return dispatcher
+
+
+def _start(file: list[_Waiting]) -> None:
+    """Put the dispatchers of a file in the places of its functions, all of them before the first can be called."""
+    dispatchers = [each.dispatcher() for each in file]
+    for each, dispatcher in zip(file, dispatchers, strict=True):
+        names = each.py_func.__globals__
+        if names.get(each.py_func.__name__) is each:
+            names[each.py_func.__name__] = dispatcher
+    for each, dispatcher in zip(file, dispatchers, strict=True):
+        each._dispatcher = dispatcher
 
 
 def compiled(function: F) -> F:

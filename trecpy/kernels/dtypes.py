@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
-Numbers = NDArray[np.int32]
+Int32s = NDArray[np.int32]
 Integers = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
+Words = NDArray[np.uint64]
 Reals = NDArray[np.float64]

@@ -10,7 +10,7 @@ Bytes are counted in uint64: an index that may be negative costs a comparison ea
 import numpy as np
 
 from trecpy.kernels._jit import compiled, inlined
-from trecpy.kernels.dtypes import Bytes, Hashes, Integers, Numbers, Reals
+from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
 
 # Entries of `layout`, which says what a line must look like. A column is an index from 0, or -1 where there is none.
 COLUMNS, EXACT, DOC, VALUE, TAG, GROUP, SUBGROUP, COMMENTS, BLANKS, INTEGER = range(10)
@@ -45,7 +45,7 @@ FIRST_POWER, LAST_POWER = -342, 308
 POWER_BIAS = 4096
 
 
-def powers_of_five() -> Hashes:
+def powers_of_five() -> Words:
     """
     The table that parse() rounds decimals with.
 
@@ -91,7 +91,7 @@ def _multiply(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 
 @inlined
-def _round(mantissa: np.uint64, power: np.int64, powers: Hashes) -> np.uint64:
+def _round(mantissa: np.uint64, power: np.int64, powers: Words) -> np.uint64:
     """
     Mantissa * 10**power to the nearest double, as its bits; 0 where 128 bits of 5**power do not decide.
 
@@ -132,7 +132,7 @@ def _round(mantissa: np.uint64, power: np.int64, powers: Hashes) -> np.uint64:
 
 
 @inlined
-def _number(data: Bytes, at: int, end: int, powers: Hashes, score: Reals, bits: Hashes, record: int) -> bool:
+def _number(data: Bytes, at: int, end: int, powers: Words, score: Reals, bits: Words, record: int) -> bool:
     """
     Read data[at:end] into score[record] if it is a decimal number, with an exponent or without, and nothing else.
 
@@ -235,17 +235,17 @@ def parse(
     start: int,
     stop: int,
     layout: Integers,
-    powers: Hashes,
+    powers: Words,
     state: Integers,
     columns: Integers,
-    slots: Numbers,
+    slots: Int32s,
     topics: Integers,
     arena: Bytes,
-    topic: Numbers,
+    topic: Int32s,
     spans: Integers,
-    hashes: Hashes,
+    hashes: Words,
     score: Reals,
-    bits: Hashes,
+    bits: Words,
     level: Integers,
     odd: Integers,
 ) -> int:
@@ -307,7 +307,8 @@ def parse(
         elif comments != NO_COMMENTS and data[columns[0, 0]] == 35:
             if comments == HASH_INDENTED or columns[0, 0] == begin:
                 if count >= wanted and columns[0, 1] - begin > 1 and 43 <= data[columns[value, 0]] <= 57:
-                    state[COMMENT_TOPICS] += 1  # reads like data of a topic whose id begins with '#'
+                    # A guess, for a warning: an id behind the '#' and a sign or digit where the value would be.
+                    state[COMMENT_TOPICS] += 1
                 continue
         if count < wanted or (exact and count > wanted):
             state[RECORDS], state[LINES], state[CURRENT], state[FOUND] = record, line, current, count
@@ -357,7 +358,7 @@ def parse(
 
 
 @compiled
-def rehash(slots: Numbers, topics: Integers, count: int) -> None:
+def rehash(slots: Int32s, topics: Integers, count: int) -> None:
     """Enter the first `count` topics (as parse() has them) into slots: int32[power of two], all -1."""
     mask = np.uint64(len(slots) - 1)
     for number in range(count):
@@ -368,7 +369,7 @@ def rehash(slots: Numbers, topics: Integers, count: int) -> None:
 
 
 @compiled
-def intern(data: Bytes, spans: Integers, column: int, slots: Numbers, known: Integers) -> int:
+def intern(data: Bytes, spans: Integers, column: int, slots: Int32s, known: Integers) -> int:
     """
     Number the distinct byte strings of a column in order of appearance; return how many there are.
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from trecpy.kernels._jit import compiled, inlined
-from trecpy.kernels.dtypes import Bytes, Hashes, Integers, Numbers, Reals
+from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
 
 # What a ranked document's level is where the qrels give it none that counts.
-UNJUDGED, NEGATIVE = -1, -2
+OUTSIDE, NEGATIVE = -1, -2
 
 # How documents of equal score are ordered: by docno, byte by byte, the larger or the smaller first.
 LARGER_FIRST, SMALLER_FIRST = 1, -1
@@ -23,10 +23,10 @@ def table_starts(counts: Integers) -> Integers:
     """
     Where the table of each group begins when the tables of many groups lie end to end.
 
-    counts: int64[U] keys of each group. Returns int64[U+1]; each length is a power of two at least twice the count.
+    counts: int64[U] keys of each group. Returns int64[U+1]; each length is table_size() of the count.
     """
-    sizes = 1 << np.ceil(np.log2(np.maximum(2 * counts, 2))).astype(np.int64)
-    return np.concatenate(([0], np.cumsum(sizes)))
+    bits = np.frexp(np.maximum(2 * counts - 1, 1))[1].astype(np.int64)  # as int.bit_length()
+    return np.concatenate(([0], np.cumsum(1 << bits)))
 
 
 @inlined
@@ -42,10 +42,10 @@ def _compare(a: Bytes, at: int, size: int, b: Bytes, start: int, length: int) ->
 def index(
     data: Bytes,
     spans: Integers,
-    hashes: Hashes,
+    hashes: Words,
     starts: Integers,
     table: Integers,
-    slots: Numbers,
+    slots: Int32s,
     repeated: Integers,
 ) -> None:
     """
@@ -161,13 +161,13 @@ def _find_repeated(
     kept: int,
     data: Bytes,
     spans: Integers,
-    hashes: Hashes,
+    hashes: Words,
     order: Integers,
-    seen: Numbers,
+    seen: Int32s,
     repeated: Integers,
 ) -> None:
     """Look for a document that is ranked twice, as rank() says; order[:end-begin] is the ranking of records begin.."""
-    size = 2
+    size = 2  # as table_size()
     while size < 2 * (end - begin):
         size *= 2
     mask = np.uint64(size - 1)
@@ -197,16 +197,16 @@ def _find_repeated(
 def rank(
     data: Bytes,
     spans: Integers,
-    hashes: Hashes,
+    hashes: Words,
     scores: Reals,
     starts: Integers,
     units: Integers,
     judged_data: Bytes,
     judged_spans: Integers,
-    judged_hashes: Hashes,
+    judged_hashes: Words,
     judged_level: Integers,
     table: Integers,
-    slots: Numbers,
+    slots: Int32s,
     ties: int,
     depth: int,
     judged_only: bool,
@@ -214,7 +214,7 @@ def rank(
     order: Integers,
     spare: Integers,
     runs: Integers,
-    seen: Numbers,
+    seen: Int32s,
     num_ret: Integers,
     row_starts: Integers,
     ranks: Integers,
@@ -236,7 +236,7 @@ def rank(
         order, spare, runs: int64[longest topic + 1]; seen: int32[table_size(longest topic)]
     Writes, for Q rankings, one of each unit of each topic
         num_ret: int64[Q]  documents that are kept; row_starts: int64[Q+1]  rows of ranking q, the first 0 (as given)
-        ranks, levels, documents: int64[M]  of each row: rank from 1; level, UNJUDGED or NEGATIVE; number of the judged
+        ranks, levels, documents: int64[M]  of each row: rank from 1; level, OUTSIDE or NEGATIVE; number of the judged
             document, or -1
         repeated: int64[B, 3]  two records of the document that is ranked twice (the first in byte order) or -1, and
             whether it is only ranked twice behind depth
@@ -268,7 +268,7 @@ def rank(
                         break
                     slot = (slot + _ONE) & mask
                     found = np.int64(slots[base + np.int64(slot)])
-                level = UNJUDGED
+                level = OUTSIDE
                 if found >= 0:
                     level = judged_level[found] if judged_level[found] >= 0 else NEGATIVE
                 if level < 0 and judged_only:

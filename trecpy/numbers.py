@@ -1,4 +1,4 @@
-"""Numbers as C's strtod and strtol read them: the longest prefix that is one, and what is left behind it."""
+"""Int32s as C's strtod and strtol read them: the longest prefix that is one, and what is left behind it."""
 
 import re
 
