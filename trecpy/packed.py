@@ -21,6 +21,29 @@ def as_stored(values: Reals, compat: Compat) -> Reals:
 
 
 @dataclass(frozen=True)
+class Records:
+    """
+    N pairs of a topic and a document, in any order: what is common to judgements and runs, wherever they come from.
+
+    topics: the distinct topic ids, in order of appearance; topic: int64[N]  place of each record's topic in them
+    data: uint8[]; spans: int64[N, 2]  place and size of each docno in data; hashes: uint64[N]  of each docno
+    """
+
+    topics: list[bytes]
+    topic: Integers
+    data: Bytes
+    spans: Integers
+    hashes: Words
+
+    def sorted_topics(self) -> tuple[list[bytes], Integers]:
+        """The topics in byte order, and int64[N]: place of each record's topic there."""
+        by_bytes = sorted(range(len(self.topics)), key=self.topics.__getitem__)
+        place = np.empty(len(self.topics), np.int64)
+        place[by_bytes] = np.arange(len(self.topics))
+        return [self.topics[number] for number in by_bytes], place[self.topic]
+
+
+@dataclass(frozen=True)
 class Documents:
     """
     Documents by unit, with the table by which a ranked document is found among them.
@@ -190,6 +213,24 @@ class Qrels(Judgements):
     """Judgements by level, those below 0 unjudged: -R qrels, one unit a topic, or -R qrels_jg, one a group."""
 
     _memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, name: str, records: Records, level: Integers, group: Integers | None = None) -> "Qrels":
+        """
+        Pack judgements.
+
+        level: int64[N]  of each record; group: int64[N]  place in byte order of its group of judgements, if any
+        """
+        topics, topic = records.sorted_topics()
+        key = topic if group is None else topic * (int(group.max(initial=0)) + 1) + group
+        spans, hashes = records.spans, records.hashes
+        if np.any(np.diff(key) < 0):
+            order = np.argsort(key, kind="stable")
+            topic, key, spans, hashes, level = topic[order], key[order], spans[order], hashes[order], level[order]
+        starts = np.append(np.flatnonzero(np.diff(key, prepend=-1)), len(key))
+        units = np.searchsorted(topic[starts[:-1]], np.arange(len(topics) + 1))
+        documents = Documents.indexed(records.data, spans, hashes, starts)
+        return cls("qrels" if group is None else "qrels_jg", name, topics, units, documents, level)
 
     def top(self) -> Integers:
         """int64[U]: the largest level of each unit, -1 where none is >= 0."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trecpy import packed
 from trecpy.errors import FileError, FormatError, ZScoreError
 from trecpy.formats.source import Lines, Source
 from trecpy.kernels import parse as kernel
@@ -157,6 +158,18 @@ class Reader:
     def topics(self) -> int:
         """Topics seen so far."""
         return int(self._state[kernel.TOPICS])
+
+    def column(self, name: str) -> NDArray[Any]:
+        """A column of the records in the buffer."""
+        column: NDArray[Any] = getattr(self.records, name)
+        return column[: self.count]
+
+    def packed(self) -> packed.Records:
+        """The records in the buffer, after the whole file was read."""
+        topics = [self.topic_id(number) for number in range(self.topics)]
+        spans = np.ascontiguousarray(self.column("spans")[:, :2])
+        topic, hashes = self.column("topic").astype(np.int64), self.column("hashes").copy()
+        return packed.Records(topics, topic, self.lines.data[: self.lines.stop], spans, hashes)
 
     def topic_id(self, number: int) -> bytes:
         """The id of a topic, by its number in order of appearance."""
@@ -372,71 +385,48 @@ def read_judgements(source: Source, form: str, compat: Compat, strict: bool) -> 
     """
     reader = Reader(source, JUDGEMENT_LAYOUTS[form], compat, strict)
     reader.read(whole=True)
-    records, count = reader.records, reader.count
-    ids = [reader.topic_id(number) for number in range(reader.topics)]
-    by_bytes = sorted(range(len(ids)), key=ids.__getitem__)
-    place = np.empty(len(ids), np.int64)
-    place[by_bytes] = np.arange(len(ids))
-    topic = place[records.topic[:count]]
-    topics = [ids[number] for number in by_bytes]
-    data = reader.lines.data[: reader.lines.stop]
     build = _qrels if JUDGEMENT_LAYOUTS[form].integer else _preferences
-    return build(form, source.name, topics, topic, data, records, count), reader.notes
+    return build(form, reader), reader.notes
 
 
-def _qrels(
-    form: str,
-    name: str,
-    topics: list[bytes],
-    topic: Integers,
-    data: Bytes,
-    records: Records,
-    count: int,
-) -> Qrels:
-    spans, hashes, level = records.spans[:count], records.hashes[:count], records.level[:count]
-    group = byte_ranks(data, spans, 2) if form == "qrels_jg" else np.zeros(count, np.int64)
-    unit_key = topic * (int(group.max(initial=0)) + 1) + group
-    if np.any(np.diff(unit_key) < 0):
-        order = np.argsort(unit_key, kind="stable")
-        topic, unit_key, spans = topic[order], unit_key[order], spans[order]
-        hashes, level = hashes[order], level[order]
-    starts = np.append(np.flatnonzero(np.diff(unit_key, prepend=-1)), count)
-    units = np.searchsorted(topic[starts[:-1]], np.arange(len(topics) + 1))
-    documents = Documents.indexed(data, np.ascontiguousarray(spans[:, :2]), hashes.copy(), starts)
-    if form == "qrels_jg" and (twice := documents.first_repeated()) is not None:
+def _qrels(form: str, reader: Reader) -> Qrels:
+    group = byte_ranks(reader.lines.data, reader.column("spans"), 2) if form == "qrels_jg" else None
+    qrels = Qrels.of(reader.source.name, reader.packed(), reader.column("level").copy(), group)
+    if group is not None and (twice := qrels.documents.first_repeated()) is not None:
         a, b = twice
         raise FormatError(
-            f"{name}:{documents.line(b)}: expected a document once in a group, found {quoted(documents.docno(b))} "
-            f"again after line {documents.line(a)}"
+            f"{qrels.name}:{qrels.documents.line(b)}: expected a document once in a group, found "
+            f"{quoted(qrels.documents.docno(b))} again after line {qrels.documents.line(a)}"
         )
-    return Qrels(form, name, topics, units, documents, level.copy())
+    return qrels
 
 
-def _preferences(
-    form: str,
-    name: str,
-    topics: list[bytes],
-    topic: Integers,
-    data: Bytes,
-    records: Records,
-    count: int,
-) -> Preferences:
-    spans, level = records.spans[:count], records.score[:count]
-    group = byte_ranks(data, spans, 2)
-    subgroup = byte_ranks(data, spans, 4) if spans.shape[1] > 4 else np.zeros(count, np.int64)
-    docno = byte_ranks(data, spans, 0)
+def _preferences(form: str, reader: Reader) -> Preferences:
+    records, spans, level = reader.packed(), reader.column("spans"), reader.column("score").copy()
+    topics, topic = records.sorted_topics()
+    group = byte_ranks(records.data, spans, 2)
+    subgroup = byte_ranks(records.data, spans, 4) if spans.shape[1] > 4 else np.zeros(len(spans), np.int64)
+    docno = byte_ranks(records.data, spans, 0)
     # A document has many lines; it is one document of its topic, and a topic's documents are in byte order.
-    _, first, document = np.unique(
-        topic * (int(docno.max(initial=0)) + 1) + docno, return_index=True, return_inverse=True
-    )
+    key = topic * (int(docno.max(initial=0)) + 1) + docno
+    _, first, document = np.unique(key, return_index=True, return_inverse=True)
     starts = np.searchsorted(topic[first], np.arange(len(topics) + 1))
-    documents = Documents.indexed(data, np.ascontiguousarray(spans[first, :2]), records.hashes[:count][first], starts)
+    documents = Documents.indexed(records.data, records.spans[first], records.hashes[first], starts)
     order = np.lexsort((subgroup, group, topic))
     return Preferences(
-        form, name, topics, np.arange(len(topics) + 1), documents, np.zeros(len(first), np.int64), rank.SMALLER_FIRST,
-        lines=np.searchsorted(topic[order], np.arange(len(topics) + 1)), group=group[order], subgroup=subgroup[order],
-        document=document[order], line_level=level[order],
-    )  # fmt: skip
+        form,
+        reader.source.name,
+        topics,
+        np.arange(len(topics) + 1),
+        documents,
+        np.zeros(len(first), np.int64),
+        rank.SMALLER_FIRST,
+        lines=np.searchsorted(topic[order], np.arange(len(topics) + 1)),
+        group=group[order],
+        subgroup=subgroup[order],
+        document=document[order],
+        line_level=level[order],
+    )
 
 
 def byte_ranks(data: Bytes, spans: Integers, column: int) -> Integers:

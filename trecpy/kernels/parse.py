@@ -396,3 +396,10 @@ def intern(data: Bytes, spans: Integers, column: int, slots: Int32s, known: Inte
             count += 1
         known[r, 1] = slots[slot]
     return count
+
+
+@compiled
+def hash_all(data: Bytes, spans: Integers, hashes: Words) -> None:
+    """hashes: uint64[N]  written: hash_bytes() of each string: place and size in spans: int64[N, >=2]."""
+    for i in range(len(spans)):
+        hashes[i] = hash_bytes(data, spans[i, 0], spans[i, 1])
