@@ -7,7 +7,7 @@ from typing import Any
 import pytrec_eval
 from strategies import Collection, text
 
-from trecpy.evaluation import Evaluation, evaluate
+from trecpy.evaluation import Scores, evaluate
 from trecpy.formats.source import Source
 from trecpy.formats.trec import RunReader, read_judgements
 from trecpy.numbers import strtod
@@ -22,7 +22,7 @@ NOT_NUMBERS = {
 }
 
 
-def ours(collection: Collection, requests: list[str], protocol: Protocol, block: int = 1 << 22) -> Evaluation:
+def ours(collection: Collection, requests: list[str], protocol: Protocol, block: int = 1 << 22) -> Scores:
     """Score a collection through the reader, as a command would."""
     qrels = Source(io.BytesIO(text(collection.qrels_lines())), "qrels")
     judgements, _ = read_judgements(qrels, "qrels", protocol.compat, strict=False)
@@ -33,7 +33,7 @@ def ours(collection: Collection, requests: list[str], protocol: Protocol, block:
     return evaluate(judgements, reader.blocks(), asked, protocol)
 
 
-def by_topic(evaluation: Evaluation) -> dict[str, dict[str, float]]:
+def by_topic(evaluation: Scores) -> dict[str, dict[str, float]]:
     """{topic: {column: value}}."""
     names = [column.name for column in evaluation.columns]
     return {

@@ -88,7 +88,11 @@ def test_a_wrong_option_is_one_line_and_the_usage(arguments: list[str], said: st
         ("MAP", "-m MAP: no measure or nickname is called 'MAP'; near it are map"),
         ("ndcg_cut_10", "-m ndcg_cut_10: no measure or nickname is called 'ndcg_cut_10'; that column is asked for by "
          "'ndcg_cut.10'"),
+        ("iprec_at_recall_0.10", "-m iprec_at_recall_0.10: no measure or nickname is called 'iprec_at_recall_0'; that "
+         "column is asked for by 'iprec_at_recall.0.10'"),
+        ("RR", "-m RR: no measure or nickname is called 'RR' in trec_eval 10.0; it is one of trecpy"),
         ("P.", "-m P.: expected parameters behind the dot, found nothing"),
+        ("a\n\x1b[31m", r"-m a\n\x1b[31m: no measure or nickname is called 'a\n\x1b[31m'"),
     ],
 )  # fmt: skip
 def test_an_unknown_measure_is_one_line_with_a_hint(files: tuple[str, str], measure: str, said: str) -> None:
@@ -103,8 +107,8 @@ def test_an_unknown_measure_is_one_line_with_a_hint(files: tuple[str, str], meas
 
 def test_help_names_every_measure_option_and_set() -> None:
     text = trec_eval("-h").out.decode()
-    for name in catalogue():
-        assert f"\n  {name} " in text, name
+    for name, each in catalogue().items():
+        assert (f"\n  {name} " in text) == each.known_to("10.0"), name
     for word in ("--compat", "-Z", "qrels_jg", "official", "all_trec", "TRECPY_COMPAT", "Exit codes"):
         assert word in text
     assert max(map(len, text.splitlines())) <= 120
@@ -210,7 +214,16 @@ def test_preferences_that_contradict_each_other(tmp_path: Path) -> None:
         (["-m", "ndcg.1=0.5,2=0.4"], QRELS, RUN,
          "ndcg_1=0.5,2=0.4: gains closer together than 1 (or further apart than 2^31) are not sorted in the ideal "
          "ranking, as in trec_eval"),
-        (["-l", "two"], QRELS, RUN, "--level_for_rel two: expected an integer; 0 is used"),
+        (["-m", "P.5x"], QRELS, RUN, "-m P.5x: expected an integer, found '5x'; 5 is used"),
+        (["-m", "iprec_at_recall.half"], QRELS, RUN,
+         "-m iprec_at_recall.half: expected a number, found 'half'; 0 is used"),
+        (["-m", "set_F.1,2"], QRELS, RUN, "-m set_F.1,2: only the first parameter counts"),
+        (["-m", "ndcg.x=7"], QRELS, RUN, "-m ndcg.x=7: expected LEVEL=GAIN with an integer level, found 'x=7'"),
+        (["-l", ""], QRELS, RUN, "--level_for_rel: expected an integer, found ''; 0 is used"),
+        ([], QRELS.replace("a 1", "a 99999999999999999999"), RUN,
+         "{qrels}:1: column 4 (level): expected an integer, found '99999999999999999999'; it is cut to 64 bits "
+         "(2 such lines)"),
+        (["-l", "two"], QRELS, RUN, "--level_for_rel: expected an integer, found 'two'; 0 is used"),
         ([], QRELS + "; 3 0 a 1", RUN,
          "{run}: lacks 1 of 3 judged topics; they are left out of the means (-c counts them as 0)"),
         (["-c"], QRELS + "; 3 0 a 1", RUN, "{run}: lacks 1 of 3 judged topics; they count as 0"),
@@ -225,6 +238,49 @@ def test_what_the_reference_takes_in_silence_is_one_warning(
     assert outcome.code == 0
     assert outcome.out
     assert outcome.said == ["warning: " + said.format(qrels=tmp_path / "qrels", run=tmp_path / "run")]
+
+
+def test_odd_z_scores_are_warned_of(tmp_path: Path) -> None:
+    z = tmp_path / "z"
+    z.write_text("1 map half 1\n1 map 0 1\n")
+    outcome = score(tmp_path, ["-m", "map", "-Z", str(z)], "1 0 a 1", "1 Q0 a 1 1 r")
+    assert outcome.said == [
+        f"warning: {z}:1: expected numbers, found 'half' and '1'",
+        f"warning: {z}:2: 'map' of topic '1' again; the first counts",
+    ]
+    assert outcome.values["Zmap", "all"] == "1.0000"
+
+
+def test_what_was_odd_is_said_also_where_nothing_is_scored(tmp_path: Path) -> None:
+    outcome = score(tmp_path, [], "1 0 a 1", b"\xef\xbb\xbf1 Q0 a 1 1 r\n")
+    assert outcome.code == 7
+    assert "byte order mark" in outcome.said[0]
+
+
+def test_many_documents_twice_cost_no_more_than_one(tmp_path: Path) -> None:
+    lines = [f"{t} Q0 d{d} 1 1 r\n" for t in range(3000) for d in (1, 2, 1)]
+    qrels = "".join(f"{t} 0 d1 1\n{t} 0 d1 1\n" for t in range(3000)).encode()
+    outcome = score(tmp_path, ["-m", "map"], qrels, "".join(lines + lines).encode())
+    assert outcome.code == 4
+    assert outcome.said[-1] == "topic '0': expected a document once in the ranking, found 'd1' in lines 1 and 3"
+
+
+def test_messages_survive_a_locale_that_cannot_write_them(tmp_path: Path) -> None:
+    files = write(tmp_path, "1 0 a 1", "1 Q0 \u044f 1 2 r; 1 Q0 \u044f 2 1 r".encode().replace(b"; ", b"\n") + b"\n")
+    done = _process(*files, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stdout) == (4, b"")
+    assert b"found '\\u044f' in lines 1 and 2" in done.stderr
+
+
+def test_relstring_of_a_length_that_is_none(tmp_path: Path) -> None:
+    for length in ("1e19", "inf", "-1", "nan"):
+        outcome = score(tmp_path, ["-q", "-m", f"relstring.{length}"], "1 0 a 1", "1 Q0 a 1 1 r")
+        assert outcome.values[f"relstring_{length}", "1"] == "''"
+
+
+def test_an_exponent_behind_a_million_digits(tmp_path: Path) -> None:
+    run = b"1 Q0 a 1 1" + b"0" * 1_000_000 + b"e-10000000 r\n1 Q0 b 2 0.5 r\n"
+    assert score(tmp_path, ["-m", "recip_rank"], "1 0 a 1", run).values["recip_rank", "all"] == "0.5000"
 
 
 def test_a_clean_run_says_nothing(files: tuple[str, str]) -> None:

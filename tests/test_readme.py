@@ -18,7 +18,7 @@ README = ROOT / "README.md"
 def measures_table() -> str:
     rows = []
     for each in catalogue().values():
-        since = " (10.0)" if each.since == "10.0" else ""
+        since = {"10.0": " (10.0)", "trecpy": " (Python only)"}.get(each.since, "")
         summary = each.aggregate.value if each.aggregate is not Aggregate.NONE else "topics only"
         rows.append([f"`{each.name}`{since}", each.title, each.parameters.text, summary])
     titles = ["measure", "what it is", "parameters, defaults", "summary"]

@@ -8,6 +8,7 @@ TrecpyError
 ├── FileError           2    a file that cannot be opened, read or written
 │   ├── FormatError     2    what is in a file
 │   └── ZScoreError   255    the z-score file
+├── InputError          2    data given in Python
 ├── TopicError          4    a topic that cannot be scored
 └── NothingScoredError  7    no topic has both judgements and a ranking
 
@@ -49,6 +50,12 @@ class ZScoreError(FileError):
     """The z-score file is missing or malformed."""
 
     exit_code = 255
+
+
+class InputError(TrecpyError, ValueError):
+    """Data given in Python cannot be read: the text names the argument, the row, topic and document."""
+
+    exit_code = 2
 
 
 class TopicError(TrecpyError):

@@ -7,17 +7,19 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from trecpy.errors import NothingScoredError, TopicError
+from trecpy.gains import Gains
 from trecpy.judged import Judged
 from trecpy.kernels.dtypes import Integers, Reals
 from trecpy.packed import Block, Judgements, Preferences, Qrels, Ranked
 from trecpy.preferences import Preferred
 from trecpy.protocol import Protocol
 from trecpy.registry import Aggregate, Column, Cutoffs, LevelGains
-from trecpy.text import plural, quoted
+from trecpy.text import plural, quoted, shown
 
 _LOG_FLOOR = math.log(0.00001)
 _NO_SCORE = -1000000.0
@@ -25,16 +27,32 @@ _NO_SCORE = -1000000.0
 ZScores = dict[bytes, dict[bytes, tuple[float, float]]]
 
 
-@dataclass
-class Evaluation:
+@dataclass(frozen=True)
+class Counts:
     """
-    What was scored.
+    How many topics and documents an evaluation is about.
 
-    topics: ids of the T scored topics in byte order; columns: C printed values
+    judged, run: topics of the judgements, of the run; scored: with values; missing: judged, not in the run
+    without_relevant: scored topics without a relevant document; ranked: documents of the scored rankings
+    """
+
+    judged: int
+    run: int
+    scored: int
+    missing: int
+    without_relevant: int
+    ranked: int
+
+
+@dataclass(frozen=True)
+class Scores:
+    """
+    What was scored, before it is summed up.
+
+    columns: C printed values; protocol: the conventions; topics: ids of the T scored topics in byte order
     per_query: float64[T, C]  0 in columns of text; texts: column name -> one text a topic
     problems: place in topics -> why that topic cannot be scored
-    judged: topics that have judgements (of those asked for); missing: those of them that the run lacks
-    num_positive: judgements with a level above 0
+    averaged: topics whose mean it is; num_positive: judgements with a level above 0; notes: what was odd
     """
 
     columns: Sequence[Column]
@@ -43,12 +61,12 @@ class Evaluation:
     per_query: Reals
     texts: dict[str, list[bytes]]
     problems: dict[int, TopicError]
-    judged: int
-    missing: int
+    averaged: int
     num_positive: int
+    counts: Counts
     notes: list[str] = field(default_factory=list)
 
-    def standardised(self, zscores: ZScores) -> "Evaluation":
+    def standardised(self, zscores: ZScores) -> "Scores":
         """Each value replaced by (value - mean) / stddev of its topic and column; -1000000 where these are missing."""
         mean, stddev = np.full_like(self.per_query, math.nan), np.zeros_like(self.per_query)
         for t, topic in enumerate(self.topics):
@@ -67,27 +85,26 @@ class Evaluation:
 
         Sums go from topic to topic in byte order, one addition after the other, and are divided once.
         """
-        count = self.judged if self.protocol.topics == "qrels" else len(self.topics)
         with np.errstate(all="ignore"):
-            sums = np.add.accumulate(np.vstack((np.zeros(len(self.columns)), self.per_query)), axis=0)[-1]
-        return [self._aggregate(column, float(total), count) for column, total in zip(self.columns, sums, strict=True)]
+            sums = [float(np.add.accumulate(np.append(0.0, values))[-1]) for values in self.per_query.T]
+        return [self._aggregate(column, total) for column, total in zip(self.columns, sums, strict=True)]
 
-    def _aggregate(self, column: Column, total: float, count: int) -> float:
+    def _aggregate(self, column: Column, total: float) -> float:
         match column.measure.aggregate:
             case Aggregate.TOPICS:
-                return float(count)
+                return float(self.averaged)
             case Aggregate.SUM:
                 return total
             case Aggregate.RELEVANT:
                 return float(self.num_positive) if self.protocol.topics == "qrels" else total
             case Aggregate.GEOMETRIC:
-                total += (count - len(self.topics)) * _LOG_FLOOR
+                total += (self.averaged - len(self.topics)) * _LOG_FLOOR
                 try:
-                    return math.exp(total / count)
+                    return math.exp(total / self.averaged)
                 except OverflowError:  # of z-scores; the C library gives infinity
                     return math.inf
             case Aggregate.MEAN:
-                return total / count
+                return total / self.averaged
             case _:
                 return 0.0
 
@@ -98,7 +115,7 @@ def evaluate(
     columns: Sequence[Column],
     protocol: Protocol,
     only: bytes | None = None,
-) -> Evaluation:
+) -> Scores:
     """
     Score the rankings of all blocks.
 
@@ -114,6 +131,7 @@ def evaluate(
     for block in blocks:
         places = judgements.find(block.topics)
         chosen = np.flatnonzero(wanted[places])
+        scorer.unjudged.update(block.topics[b] for b in np.flatnonzero(places < 0).tolist())
         if len(chosen):
             scorer.score(_some(block, chosen), places[chosen])
     missing = np.flatnonzero(wanted[:-1] & ~scorer.scored)
@@ -123,7 +141,7 @@ def evaluate(
         raise NothingScoredError("no topic has both judgements and a ranking" + _example_ids(judgements, only))
     if scorer.unfit is not None:
         raise scorer.unfit
-    return scorer.result(int(wanted.sum()) if protocol.topics == "both" else len(judgements.topics), len(missing))
+    return scorer.result(int(wanted.sum()), len(missing))
 
 
 def _some(block: Block, chosen: Integers) -> Block:
@@ -155,6 +173,8 @@ class _Scorer:
         self.judgements, self.columns, self.protocol = judgements, columns, protocol
         topics = len(judgements.topics)
         self.scored = np.zeros(topics, bool)
+        self.ranked = np.zeros(topics, np.int64)
+        self.unjudged: set[bytes] = set()
         self.values = np.zeros((topics, len(columns)))
         self.texts: dict[str, list[bytes]] = {
             column.name: [b""] * topics for column in columns if column.measure.text and column.per_topic
@@ -164,12 +184,13 @@ class _Scorer:
         self.unfit = self._unfit()
         self.looks = self.unfit is None and any(column.measure.needs for column in columns)
         self.cutoffs = [c.parameter for c in columns if isinstance(c.measure.parameters, Cutoffs)]
-        gains = [c.parameter[0] for c in columns if isinstance(c.measure.parameters, LevelGains)]
         # Documents outside the judgements matter one by one only where they can be hits or have a gain.
         self.every = isinstance(judgements, Qrels) and (
-            protocol.relevance_level < 0 or any(-1 in each.named for each in gains)
+            protocol.relevance_level < 0 or any(-1 in gains.named for _, gains in self._gains())
         )
-        self.gains = gains
+
+    def _gains(self) -> list[tuple[Column, Gains]]:
+        return [(c, c.parameter[0]) for c in self.columns if isinstance(c.measure.parameters, LevelGains)]
 
     def _unfit(self) -> TopicError | None:
         """The error of the first measure that these judgements are not for."""
@@ -191,13 +212,18 @@ class _Scorer:
         for place in places.tolist():  # a ranking that came before is replaced
             self.problems.pop(place, None)
             self.hidden.pop(place, None)
-        for b in np.flatnonzero(ranked.repeated[:, 0] >= 0).tolist():
-            first, second, hidden = ranked.repeated[b].tolist()
-            if hidden:
-                self.hidden[int(places[b])] = block.docno(first)
-            else:
-                lines = sorted((block.line(first), block.line(second)))
-                self.problems[int(places[b])] = self._twice(block.topics[b], block.docno(first), "ranking", lines)
+        twice = ranked.repeated[:, 0] >= 0
+        hidden = twice & (ranked.repeated[:, 2] == 1)
+        for b in np.flatnonzero(hidden).tolist():
+            self.hidden[int(places[b])] = block.docno(int(ranked.repeated[b, 0]))
+        bad = np.flatnonzero(twice & ~hidden)
+        if len(bad):
+            b = int(bad[np.argmin(places[bad])])
+            a, c = ranked.repeated[b, :2].tolist()
+            error = self._twice(block.topics[b], block.docno(a), "ranking", [block.line(a), block.line(c)])
+            self.problems[int(places[b])] = error
+        units = self.judgements.units
+        self.ranked[places] = ranked.num_ret[np.cumsum(units[places + 1] - units[places]) - 1]
         self._fill(places, ranked)
 
     def score_missing(self, places: Integers) -> None:
@@ -228,26 +254,16 @@ class _Scorer:
 
     def _fill(self, places: Integers, ranked: Ranked | None) -> None:
         """Compute the columns of some topics."""
-        view: Judged | Preferred | None = None
-        if ranked is not None and isinstance(self.judgements, Qrels):
-            view = Judged(ranked, self.judgements, self.protocol, self.cutoffs)
-            repeated = self.judgements.documents.repeated
-            for place in places[np.flatnonzero(repeated[self.judgements.units[places], 0] >= 0)].tolist():
-                if place not in self.problems:
-                    self.problems[place] = self._judged_twice(place)
-        elif ranked is not None and isinstance(self.judgements, Preferences):
-            view = Preferred(ranked, self.judgements, self.protocol)
-            for q, problem in view.problems.items():
-                self.problems.setdefault(int(places[q]), problem)
+        views = self._views(places, ranked) if ranked is not None else {}
         groups = np.diff(self.judgements.units)[places]
         try:
             for c, column in enumerate(self.columns):
                 if not column.measure.needs:
                     self.values[places, c] = 1.0
-                elif view is not None:
+                elif views:
                     arguments = () if column.parameter is None else (column.parameter,)
                     with np.errstate(all="ignore"):
-                        values = column.measure.formula(view, *arguments)
+                        values = column.measure.formula(views[column.level], *arguments)
                     if column.name in self.texts:
                         for place, text in zip(places.tolist(), values, strict=True):
                             self.texts[column.name][place] = text
@@ -259,34 +275,63 @@ class _Scorer:
         except TopicError as error:
             self.unfit, self.looks = error, False
 
-    def _twice(self, topic: bytes, docno: bytes, what: str, lines: Sequence[int]) -> TopicError:
+    def _views(self, places: Integers, ranked: Ranked) -> dict[int | None, Any]:
+        """What formulas take, for each relevance level that a column has of its own, and None."""
+        if isinstance(self.judgements, Preferences):
+            view = Preferred(ranked, self.judgements, self.protocol)
+            for q, problem in view.problems.items():
+                self.problems.setdefault(int(places[q]), problem)
+            return {None: view}
+        assert isinstance(self.judgements, Qrels)
+        repeated = self.judgements.documents.repeated[self.judgements.units[places], 0] >= 0
+        if repeated.any():
+            place = int(places[repeated].min())
+            self.problems.setdefault(place, self._judged_twice(place))
+        views: dict[int | None, Any] = {}
+        for level in {column.level for column in self.columns}:
+            protocol = self.protocol if level is None else replace(self.protocol, relevance_level=level)
+            views[level] = Judged(ranked, self.judgements, protocol, self.cutoffs)
+        return views
+
+    def _twice(self, topic: bytes, docno: bytes, what: str, lines: Sequence[int | None]) -> TopicError:
+        """
+        The error of a document that a topic has twice.
+
+        Of the topics of a block only the first is said: nothing behind it is printed, and to find a line's number takes
+        as long as to read the block.
+        """
+        places = sorted(line for line in lines if line is not None)
         return TopicError(
-            f"topic {quoted(topic)}: expected a document once in the {what}, found {quoted(docno)} in lines "
-            f"{lines[0]} and {lines[1]}"
+            f"topic {quoted(topic)}: expected a document once in the {what}, found {quoted(docno)} "
+            + (f"in lines {places[0]} and {places[1]}" if places else "twice")
         )
 
     def _judged_twice(self, place: int) -> TopicError:
         documents = self.judgements.documents
         first, second = documents.repeated[self.judgements.units[place]].tolist()
-        lines = sorted((documents.line(first), documents.line(second)))
+        lines = [documents.line(first), documents.line(second)]
         return self._twice(self.judgements.topics[place], documents.docno(first), "qrels", lines)
 
-    def result(self, judged: int, missing: int) -> Evaluation:
-        """What came together."""
+    def result(self, judged: int, missing: int) -> Scores:
+        """What came together, of `judged` topics that were asked for."""
         chosen = np.flatnonzero(self.scored)
         order = {int(place): t for t, place in enumerate(chosen)}
         qrels = self.judgements if isinstance(self.judgements, Qrels) else None
-        return Evaluation(
+        complete = self.protocol.topics == "qrels"
+        without = 0 if qrels is None else int(np.count_nonzero(qrels.count(self.protocol.relevance_level)[chosen] == 0))
+        return Scores(
             self.columns,
             self.protocol,
             [self.judgements.topics[place] for place in chosen.tolist()],
-            self.values[chosen],
+            self.values if len(chosen) == len(self.values) else self.values[chosen],
             {name: [texts[place] for place in chosen.tolist()] for name, texts in self.texts.items()},
             {order[place]: problem for place, problem in self.problems.items()},
-            judged,
-            missing,
+            len(self.judgements.topics) if complete else len(chosen),
             int(np.count_nonzero(qrels.level > 0)) if qrels is not None else 0,
-            notes=list(self._notes(qrels)),
+            Counts(
+                judged, judged - missing + len(self.unjudged), len(chosen), missing, without, int(self.ranked.sum())
+            ),
+            list(self._notes(qrels)),
         )
 
     def _notes(self, qrels: Qrels | None) -> Iterator[str]:
@@ -297,12 +342,9 @@ class _Scorer:
                 f"topic {quoted(self.judgements.topics[place])}: document {quoted(self.hidden[place])} is ranked "
                 f"twice, the second time below the cut of -M (in {plural(len(self.hidden), 'topic')})"
             )
-        if qrels is not None and self.looks:
-            for column, gains in zip(
-                (c for c in self.columns if isinstance(c.measure.parameters, LevelGains)), self.gains, strict=True
-            ):
-                if not qrels.graded(gains).ordered:
-                    yield (
-                        f"{column.name}: gains closer together than 1 (or further apart than 2^31) are not sorted in "
-                        "the ideal ranking, as in trec_eval"
-                    )
+        for column, gains in self._gains():
+            if qrels is not None and self.looks and not qrels.graded(gains).ordered:
+                yield (
+                    f"{shown(column.name)}: gains closer together than 1 (or further apart than 2^31) are not sorted "
+                    "in the ideal ranking, as in trec_eval"
+                )

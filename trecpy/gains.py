@@ -18,7 +18,7 @@ Entry = tuple[int, float]
 
 # Up to this level an order that is not by number is worked out entry by entry. trec_eval takes time with the square of
 # the level, so that nobody has seen its order of a larger table; those are sorted by number.
-_LARGEST_LISTED = 1 << 17
+_LARGEST_LISTED = 1 << 12
 
 _INT32 = 2**31
 

@@ -39,7 +39,7 @@ _EVERY_SET = ("official", "set", "all_trec", "prefs", "all_prefs", "qrels_jg")
 @measure("runid", aggregate=Aggregate.TAG, sets=_EVERY_SET, needs=(), text=True)
 def runid(docs: Any) -> Any:
     """
-    Run tag: the last column of the run's last line.
+    Run tag: the sixth column of the run's last line of data.
 
     Formula   none. Printed in the summary only.
     Source    trec_eval.
@@ -189,7 +189,14 @@ def precision(docs: Judged, k: int) -> Reals:
     return docs.found(k) / k
 
 
-@measure("relstring", RealList((10.0,)), aggregate=Aggregate.NONE, sets=("all_trec",), text=True, zero_if_missing=True)
+@measure(
+    "relstring",
+    RealList((10.0,), first_only=True),
+    aggregate=Aggregate.NONE,
+    sets=("all_trec",),
+    text=True,
+    zero_if_missing=True,
+)
 def relevance_string(docs: Judged, parameters: tuple[float, ...]) -> list[bytes]:
     """
     Levels of the first ranked documents, one character each.
@@ -199,7 +206,7 @@ def relevance_string(docs: Judged, parameters: tuple[float, ...]) -> list[bytes]
     Edge      Printed for topics only (-q); -l has no effect.
     Source    trec_eval.
     """
-    length = int(max(0.0, min(parameters[0], float(EVERY)))) if parameters and parameters[0] == parameters[0] else 0
+    length = int(parameters[0]) if 0 <= parameters[0] < 2.0**63 else 0
     sizes = np.minimum(docs.num_ret, length)
     starts = np.concatenate(([0], np.cumsum(sizes)))
     letters = np.full(starts[-1], ord("-"), np.uint8)
@@ -536,7 +543,7 @@ def set_average_precision(docs: Judged) -> Reals:
     return ratio(found * found, docs.num_ret.astype(float) * docs.num_rel.astype(float))
 
 
-@measure("set_F", RealList((1.0,)), sets=("set", "all_trec"))
+@measure("set_F", RealList((1.0,), first_only=True), sets=("set", "all_trec"))
 def set_f(docs: Judged, parameters: tuple[float, ...]) -> Reals:
     """
     F: weighted harmonic mean of set precision and set recall.
@@ -847,6 +854,34 @@ def unjudged(docs: Judged, k: int) -> Reals:
     Source    trec_eval 10.0.
     """
     return docs.not_judged(k) / k
+
+
+# What trec_eval lacks
+
+
+@measure("RR", Cutoffs((10,)), since="trecpy")
+def reciprocal_rank_cut(docs: Judged, k: int) -> Reals:
+    """
+    Reciprocal rank with a cutoff.
+
+    Formula   1/i for the first relevant rank i, if i <= cutoff; else 0.
+    Params    cutoffs.
+    Range     [0, 1].
+    Source    as recip_rank; the mean over topics is MRR@cutoff (MS MARCO).
+    """
+    return np.where(docs.first_hit <= k, reciprocal_rank(docs), 0.0)
+
+
+@measure("first_rel_rank", since="trecpy")
+def first_relevant_rank(docs: Judged) -> Reals:
+    """
+    Rank of the first relevant document.
+
+    Formula   the first relevant rank i, from 1; infinite where nothing relevant is ranked.
+    Range     [1, n], or infinite.
+    Source    trecpy; known-item search.
+    """
+    return np.where(docs.first_hit > 0, docs.first_hit, math.inf)
 
 
 def _by_num_rel(docs: Judged, total: Reals) -> Reals:

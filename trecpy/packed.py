@@ -93,7 +93,7 @@ class Block:
 
     topics: list of B topic ids; starts: int64[B+1]  records of topic b are starts[b]:starts[b+1]
     data, spans, hashes  the docnos, as in Documents, one a record; scores: float64[N]
-    before: lines of the file that lie before data[0]
+    before: lines of the file that lie before data[0]; None: it came from no file
     """
 
     topics: list[bytes]
@@ -102,15 +102,17 @@ class Block:
     spans: Integers
     hashes: Words
     scores: Reals
-    before: int
+    before: int | None
 
     def docno(self, record: int) -> bytes:
         """The docno of a record."""
         at, size = self.spans[record]
         return self.data[at : at + size].tobytes()
 
-    def line(self, record: int) -> int:
-        """Number of the line that a record stands in."""
+    def line(self, record: int) -> int | None:
+        """Number of the line that a record stands in, where it came from a file."""
+        if self.before is None:
+            return None
         return self.before + 1 + int(np.count_nonzero(self.data[: self.spans[record, 0]] == ord("\n")))
 
 
@@ -227,8 +229,11 @@ class Qrels(Judgements):
         if np.any(np.diff(key) < 0):
             order = np.argsort(key, kind="stable")
             topic, key, spans, hashes, level = topic[order], key[order], spans[order], hashes[order], level[order]
-        starts = np.append(np.flatnonzero(np.diff(key, prepend=-1)), len(key))
-        units = np.searchsorted(topic[starts[:-1]], np.arange(len(topics) + 1))
+        if group is None:  # a topic may be without documents
+            starts, units = np.searchsorted(topic, np.arange(len(topics) + 1)), np.arange(len(topics) + 1)
+        else:
+            starts = np.append(np.flatnonzero(np.diff(key, prepend=-1)), len(key))
+            units = np.searchsorted(topic[starts[:-1]], np.arange(len(topics) + 1))
         documents = Documents.indexed(records.data, spans, hashes, starts)
         return cls("qrels" if group is None else "qrels_jg", name, topics, units, documents, level)
 

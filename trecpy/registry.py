@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from trecpy.errors import MeasureError, ParameterError
 from trecpy.gains import Gains
 from trecpy.numbers import strtod, strtol
 from trecpy.protocol import Compat
-from trecpy.text import quoted
+from trecpy.text import quoted, shown
 
 
 class Aggregate(Enum):
@@ -34,6 +34,7 @@ class Aggregate(Enum):
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+Since = Literal["9.0.8", "10.0", "trecpy"]
 
 # Kinds of parameters. `defaults` is what a measure has without any; read() makes (suffix of the name, value) pairs.
 
@@ -45,6 +46,10 @@ class NoParameters:
     """A measure that takes none."""
 
     text = "none"
+
+    def odd(self, items: list[bytes]) -> str | None:
+        """What looks like a mistake in given parameters, though the reference takes it in silence."""
+        return None
 
     def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
         """One column, whatever is given."""
@@ -62,11 +67,15 @@ class Cutoffs:
         """Defaults, as -m takes them."""
         return ",".join(map(str, self.defaults))
 
+    def odd(self, items: list[bytes]) -> str | None:
+        """As NoParameters has it."""
+        return _not_plain(items, strtol, "an integer")
+
     def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
         """Raises ParameterError: a cutoff below 1, or one twice."""
         items = sorted(self.defaults if given is None else (strtol(item)[0] for item in _items(given)))
         if items[0] <= 0:
-            raise ParameterError(f"{name}.{given}: expected cutoffs >= 1, found {items[0]}")
+            raise ParameterError(f"{shown(f'{name}.{given}')}: expected cutoffs >= 1, found {items[0]}")
         _refuse_twice(name, given, items)
         return [(f"_{k}", k) for k in items]
 
@@ -82,6 +91,10 @@ class Points:
         """Defaults, as -m takes them."""
         return ",".join(f"{point:g}" for point in self.defaults)
 
+    def odd(self, items: list[bytes]) -> str | None:
+        """As NoParameters has it."""
+        return _not_plain(items, strtod, "a number")
+
     def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
         """Raises ParameterError: a number twice, or one that makes no number of documents."""
         items = sorted(self.defaults if given is None else _reals(given))
@@ -93,15 +106,26 @@ class Points:
 
 @dataclass(frozen=True)
 class RealList:
-    """A list of real numbers for one column, in the order given; `multiples` of a number of documents, or any."""
+    """
+    A list of real numbers for one column, in the order given.
+
+    multiples: of a number of documents, so that they must be finite; first_only: the others have no effect
+    """
 
     defaults: tuple[float, ...]
     multiples: bool = False
+    first_only: bool = False
 
     @property
     def text(self) -> str:
         """Defaults, as -m takes them."""
         return ",".join(f"{number:g}" for number in self.defaults)
+
+    def odd(self, items: list[bytes]) -> str | None:
+        """As NoParameters has it."""
+        if self.first_only and len(items) > 1:
+            return "only the first parameter counts"
+        return _not_plain(items, strtod, "a number")
 
     def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
         """One column, named with the list as it was typed. Raises ParameterError as Points does, for multiples."""
@@ -124,6 +148,16 @@ class LevelGains:
         """Defaults in words."""
         return "each level is worth itself" + (f", p={self.persistence}" if self.persistence is not None else "")
 
+    def odd(self, items: list[bytes]) -> str | None:
+        """As NoParameters has it."""
+        pairs = [item.split(b"=") for item in items]
+        plain = [len(pair) == 2 and not strtol(pair[0])[1] for pair in pairs]
+        named = [self.persistence is not None and pair[0] == b"p" for pair in pairs]
+        for item, fine in zip(items, map(max, plain, named), strict=True):
+            if not fine:
+                return f"expected LEVEL=GAIN with an integer level, found {quoted(item)}"
+        return _not_plain([pair[-1] for pair in pairs], strtod, "a number")
+
     def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
         """Raises ParameterError: an item without exactly one '='."""
         if given is None:
@@ -132,7 +166,7 @@ class LevelGains:
         for item in _items(given):
             parts = item.split(b"=")
             if len(parts) != 2:
-                raise ParameterError(f"{name}.{given}: expected level=gain,..., found {quoted(item)}")
+                raise ParameterError(f"{shown(f'{name}.{given}')}: expected level=gain,..., found {quoted(item)}")
             level, rest = strtol(parts[0])
             gain = strtod(parts[1])[0]
             # 9.0.8 reads the level as a number whatever it is; 10.0 wants an integer and nothing else.
@@ -141,6 +175,14 @@ class LevelGains:
             elif parts[0] == b"p" and persistence is not None:
                 persistence = gain
         return [(f"_{given}", (Gains(tuple(pairs)), persistence))]
+
+
+def _not_plain(items: list[bytes], read: Callable[[bytes], tuple[float, bytes]], kind: str) -> str | None:
+    for item in items:
+        value, rest = read(item)
+        if rest or not item:
+            return f"expected {kind}, found {quoted(item)}; {value:g} is used"
+    return None
 
 
 def _items(given: str) -> list[bytes]:
@@ -155,13 +197,13 @@ def _refuse_unbounded(name: str, given: str | None, items: Sequence[float]) -> N
     """The reference turns what does not fit 64 bits into a negative number of documents."""
     for item in items:
         if not abs(item) < 2.0**63:
-            raise ParameterError(f"{name}.{given}: expected finite numbers below 2^63, found {item:g}")
+            raise ParameterError(f"{shown(f'{name}.{given}')}: expected finite numbers below 2^63, found {item:g}")
 
 
 def _refuse_twice(name: str, given: str | None, items: Sequence[float]) -> None:
     for a, b in pairwise(items):
         if a == b:
-            raise ParameterError(f"{name}.{given}: expected each parameter once, found {b:g} twice")
+            raise ParameterError(f"{shown(f'{name}.{given}')}: expected each parameter once, found {b:g} twice")
 
 
 Parameters = NoParameters | Cutoffs | Points | RealList | LevelGains
@@ -189,7 +231,7 @@ class Measure:
     needs: tuple[str, ...]
     integer: bool
     text: bool
-    since: Compat
+    since: Since
     zero_if_missing: bool
 
     @property
@@ -202,26 +244,41 @@ class Measure:
         """Its first line."""
         return self.doc.partition("\n")[0]
 
+    def _printed(self, suffix: str) -> str:
+        """A column's name; measures that trec_eval lacks are written as ir_measures writes them."""
+        if self.since == "trecpy" and isinstance(self.parameters, Cutoffs):
+            return f"{self.name}@{suffix[1:]}"
+        return self.name + suffix
+
     def known_to(self, compat: Compat) -> bool:
-        """Has this generation the measure?"""
-        return compat == "10.0" or self.since == "9.0.8"
+        """Has this generation of trec_eval the measure?"""
+        return self.since == "9.0.8" or self.since == compat
+
+    def offered(self, compat: Compat) -> bool:
+        """The same, or it is trecpy's own, which the command trec_eval does not take."""
+        return self.known_to(compat) or self.since == "trecpy"
 
     def columns(self, given: str | None, compat: Compat) -> list["Column"]:
         """The measure's columns. Raises ParameterError."""
         return [
-            Column(self, self.name + suffix, value, given is not None)
+            Column(self, self._printed(suffix), value, given is not None)
             for suffix, value in self.parameters.read(self.name, given, compat)
         ]
 
 
 @dataclass(frozen=True)
 class Column:
-    """One printed value of a measure: its name, its parameter, and whether that was given or is the default."""
+    """
+    One printed value of a measure: its name, its parameter, and whether that was given or is the default.
+
+    level: a relevance level of its own, or None for that of the protocol
+    """
 
     measure: Measure
     name: str
     parameter: Any
     given: bool
+    level: int | None = None
 
     @property
     def per_topic(self) -> bool:
@@ -253,7 +310,7 @@ def measure(
     needs: tuple[str, ...] = ("qrels",),
     integer: bool = False,
     text: bool = False,
-    since: Compat = "9.0.8",
+    since: Since = "9.0.8",
     zero_if_missing: bool = False,
 ) -> Callable[[F], F]:
     """Declare a measure; what it decorates is the formula, and stays an ordinary function."""
@@ -284,29 +341,36 @@ class Request:
     name: str
     given: str | None = None
 
+    def __str__(self) -> str:
+        return f"-m {shown(f'{self.name}.{self.given}')}"
+
     @classmethod
     def parse(cls, text: str, compat: Compat) -> "Request":
         """Read NAME or NAME.PARAMETERS. Raises MeasureError: no such name, or nothing behind the dot."""
         name, dot, given = text.partition(".")
         if dot and not given:
-            raise MeasureError(f"-m {text}: expected parameters behind the dot, found nothing")
+            raise MeasureError(f"-m {shown(text)}: expected parameters behind the dot, found nothing")
         known = catalogue().get(name)
         if name not in nicknames(compat) and not (known and known.known_to(compat)):
-            raise MeasureError(f"-m {text}: no measure or nickname is called {quoted(name)}{_hint(name, compat)}")
+            raise MeasureError(
+                f"-m {shown(text)}: no measure or nickname is called {quoted(name)}{_hint(text, compat)}"
+            )
         return cls(name, given if dot else None)
 
 
-def _hint(name: str, compat: Compat) -> str:
+def _hint(text: str, compat: Compat) -> str:
     """What may have been meant."""
     import difflib
 
     measures = catalogue()
+    name = text.partition(".")[0]
     if name in measures:
-        return f" in trec_eval {compat}; it came with {measures[name].since}"
+        where = "it came with" if measures[name].since == "10.0" else "it is one of"
+        return f" in trec_eval {compat}; {where} {measures[name].since}"
     folded = {known.lower(): known for known in [*measures, *nicknames(compat)]}
-    base, _, cutoff = name.rpartition("_")
+    base, _, cutoff = text.rpartition("_")
     if base in measures and measures[base].parameters is not NO_PARAMETERS:
-        return f"; that column is asked for by '{base}.{cutoff}'"
+        return f"; that column is asked for by '{base}.{shown(cutoff)}'"
     close = difflib.get_close_matches(name.lower(), folded, 3, 0.6)
     return "; near it are " + ", ".join(folded[key] for key in close) if close else "; -h -m all_trec lists them"
 
@@ -341,8 +405,9 @@ def _parameters(requests: Sequence[Request]) -> tuple[dict[str, str], list[str]]
             continue
         if request.name not in measures or measures[request.name].parameters is NO_PARAMETERS:
             kind = "measure" if request.name in measures else "nickname"
-            lost.append(f"-m {request.name}.{request.given}: the {kind} takes no parameters; they are ignored")
+            lost.append(f"{request}: the {kind} takes no parameters; they are ignored")
         elif given.setdefault(request.name, request.given) != request.given:
-            first = given[request.name]
-            lost.append(f"-m {request.name}.{request.given}: ignored, since -m {request.name}.{first} came first")
+            lost.append(f"{request}: ignored, since {Request(request.name, given[request.name])} came first")
+        elif odd := measures[request.name].parameters.odd(_items(request.given)):
+            lost.append(f"{request}: {odd}")
     return given, lost

@@ -1,10 +1,10 @@
-"""An evaluation as the text that trec_eval prints. The only place that formats values; knows bytes, not files."""
+"""Scores as the text that trec_eval prints. The only place that formats values; knows bytes, not files."""
 
 import math
 import os
 from collections.abc import Iterator
 
-from trecpy.evaluation import Evaluation
+from trecpy.evaluation import Scores
 from trecpy.registry import Aggregate, Column
 
 
@@ -15,39 +15,37 @@ def real(value: float) -> bytes:
     return b"%6.4f" % value
 
 
-def trec_lines(
-    evaluation: Evaluation, tag: bytes, per_topic: bool, summary: bool, zscores: bool = False
-) -> Iterator[bytes]:
+def trec_lines(scores: Scores, tag: bytes, per_topic: bool, summary: bool, zscores: bool = False) -> Iterator[bytes]:
     """
     Yield the printed lines, topic by topic and then the summary. tag: of the run.
 
     Raises the error of the first topic that cannot be scored, after the lines of those before it.
     """
-    columns = list(enumerate(evaluation.columns))
+    columns = list(enumerate(scores.columns))
     shown = [(c, column) for c, column in columns if column.per_topic]
-    label = [_label(column, zscores) for column in evaluation.columns]
+    label = [_label(column, zscores) for column in scores.columns]
     numeric = [c for c, column in shown if not column.measure.text]
-    formats = {c: b"%d" if _whole(evaluation.columns[c], zscores) else b"%6.4f" for c in numeric}
-    # One template for the lines of a topic: a value at a time would take most of the time of a large evaluation.
+    formats = {c: b"%d" if _whole(scores.columns[c], zscores) else b"%6.4f" for c in numeric}
+    # One template for the lines of a topic: a value at a time would take most of the time of a large scores.
     plain = [c for c, _ in shown] == numeric
     template = b"".join(label[c].replace(b"%", b"%%") + b"\t%b\t" + formats[c] + b"\n" for c in numeric)
-    for t, topic in enumerate(evaluation.topics):
-        if t in evaluation.problems:
-            raise evaluation.problems[t]
+    for t, topic in enumerate(scores.topics):
+        if t in scores.problems:
+            raise scores.problems[t]
         if not per_topic:
             continue
-        values = evaluation.per_query[t].tolist()
+        values = scores.per_query[t].tolist()
         if plain and all(math.isfinite(values[c]) for c in numeric):
             yield template % tuple(part for c in numeric for part in (topic, values[c]))
             continue
         for c, column in shown:
             if column.measure.text:
-                yield b"%b\t%b\t'%b'\n" % (label[c], topic, evaluation.texts[column.name][t])
+                yield b"%b\t%b\t'%b'\n" % (label[c], topic, scores.texts[column.name][t])
             else:
                 yield b"%b\t%b\t%b\n" % (label[c], topic, _number(column, values[c], zscores))
     if not summary:
         return
-    for (c, column), value in zip(columns, evaluation.summary(), strict=True):
+    for (c, column), value in zip(columns, scores.summary(), strict=True):
         if column.measure.aggregate is Aggregate.TAG:
             yield b"%b\tall\t%b\n" % (label[c], tag)
         elif column.measure.aggregate is not Aggregate.NONE:

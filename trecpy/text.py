@@ -5,7 +5,8 @@ import os
 
 def shown(text: bytes | str | os.PathLike[str]) -> str:
     """Text that is safe on any terminal: what is not printable is escaped, and long text is cut."""
-    raw = os.fsencode(text)
+    path = text if isinstance(text, str | bytes) else os.fspath(text)
+    raw = path.encode("utf-8", "surrogateescape") if isinstance(path, str) else path
     decoded = raw.decode("utf-8", "backslashreplace")
     safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in decoded)
     return safe if len(safe) <= 200 else safe[:200] + "..."

@@ -20,7 +20,7 @@ from trecpy.errors import (
     ZScoreError,
 )
 from trecpy.protocol import COMPATS, Compat, Protocol
-from trecpy.text import plural, quoted, shown
+from trecpy.text import plural, quoted
 
 if TYPE_CHECKING:
     from trecpy.evaluation import ZScores
@@ -90,26 +90,39 @@ class Options:
         )
 
 
+class _OutputError(Exception):
+    """Standard output cannot be written."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with sys.argv, or with `arguments`; return the exit code."""
     # A stream that the shell closed is None here; what is written to it is lost, and that is an error below.
-    output = _binary(sys.stdout)
     try:
+        output = _binary(sys.stdout)
         code = run(sys.argv[1:] if arguments is None else list(arguments), _binary(sys.stdin), output, _warn)
         if output is not None:
-            output.flush()
+            _writing(output.flush)
         return code
     except BrokenPipeError:  # the reader has what it wanted
         _silence(sys.stdout)
         return _BROKEN_PIPE
-    except OSError as error:
-        from trecpy.formats.source import reason
-
-        _warn(f"standard output: cannot be written: {reason(error)}")
+    except _OutputError as error:
+        _warn(f"standard output: cannot be written: {error}")
         _silence(sys.stdout)
         return FileError.exit_code
     except KeyboardInterrupt:
         return 130
+
+
+def _writing(step: Callable[[], object]) -> None:
+    try:
+        step()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        from trecpy.formats.source import reason
+
+        raise _OutputError(reason(error)) from None
 
 
 def run(
@@ -122,8 +135,8 @@ def run(
 
     def write(text: bytes) -> None:
         if stdout is None:
-            raise OSError("it is closed")
-        stdout.write(text)
+            raise _OutputError("it is closed")
+        _writing(lambda: stdout.write(text))
 
     try:
         try:
@@ -151,6 +164,11 @@ def run(
     except MemoryError:
         warn("out of memory")
         return FileError.exit_code
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # of the system around, like a library that cannot be loaded
+        warn(f"{error}")
+        return FileError.exit_code
     return 0
 
 
@@ -160,16 +178,16 @@ def _read(arguments: Sequence[str]) -> Options:
 
     def number(name: str, value: str) -> int:
         read, rest = strtol(os.fsencode(value))
-        if rest:
-            options.warnings.append(f"--{name} {shown(value)}: expected an integer; {read} is used")
+        if rest or not value:
+            options.warnings.append(f"--{name}: expected an integer, found {quoted(value)}; {read} is used")
         return read
 
-    options = Options(_compat(os.environ.get("TRECPY_COMPAT", COMPATS[0]), "TRECPY_COMPAT"))
     # The generation decides which measures there are, wherever it stands; a wrong one waits its turn.
-    if any(argument.startswith("--compat") for argument in arguments):
-        for name, value in _quietly(arguments):
-            if name == "compat" and value in COMPATS:
-                options.compat = value
+    spelled = [value for name, value in _quietly(arguments) if name == "compat"]
+    if spelled:
+        options = Options(next((known for known in COMPATS if known == spelled[-1]), COMPATS[0]))
+    else:
+        options = Options(_compat(os.environ.get("TRECPY_COMPAT", COMPATS[0]), "TRECPY_COMPAT"))
     for name, value in read_options(arguments, _SHORT, _LONG, _OWN, options.files):
         text = value or ""
         match name:
@@ -264,7 +282,8 @@ def _evaluate(
     late: TrecpyError | None = None
     zscores, asked = None, []
     try:
-        zscores = _read_zscores(options)
+        zscores, notes = _read_zscores(options)
+        say(notes)
         asked = columns(options.requests, options.compat)
         if options.depth < 0:
             raise UsageError(f"-M: expected a number >= 0, found {options.depth}")
@@ -278,26 +297,26 @@ def _evaluate(
                 for _ in reader.blocks():
                     pass
                 raise late
-            evaluation = evaluate(judgements, reader.blocks(), asked, options.protocol, options.only)
+            scores = evaluate(judgements, reader.blocks(), asked, options.protocol, options.only)
         finally:
             say(reader.notes)
-    say(evaluation.notes)
-    if evaluation.missing and options.summary:
+    say(scores.notes)
+    if scores.counts.missing and options.summary:
         fate = "they count as 0" if options.complete else "they are left out of the means (-c counts them as 0)"
-        lacks = f"lacks {evaluation.missing:,} of {plural(evaluation.judged, 'judged topic')}"
+        lacks = f"lacks {scores.counts.missing:,} of {plural(scores.counts.judged, 'judged topic')}"
         say([f"{source.name}: {lacks}; {fate}"])
     if zscores is not None:
-        evaluation = evaluation.standardised(zscores)
-    for line in trec_lines(evaluation, reader.tag, options.per_topic, options.summary, zscores is not None):
+        scores = scores.standardised(zscores)
+    for line in trec_lines(scores, reader.tag, options.per_topic, options.summary, zscores is not None):
         write(line)
 
 
-def _read_zscores(options: Options) -> ZScores | None:
+def _read_zscores(options: Options) -> tuple[ZScores | None, list[str]]:
     from trecpy.formats.source import Source
     from trecpy.formats.trec import read_zscores
 
     if options.zscores is None:
-        return None
+        return None, []
     try:
         with Source.open(options.zscores) as source:
             return read_zscores(source)
@@ -325,7 +344,8 @@ def _warn(text: str) -> None:
     """One line on standard error; nothing where that is closed or full."""
     if sys.stderr is not None:
         try:
-            sys.stderr.buffer.write(b"trec_eval: " + os.fsencode(text) + b"\n")
+            encoding = sys.stderr.encoding or "ascii"
+            sys.stderr.buffer.write(f"trec_eval: {text}\n".encode(encoding, "backslashreplace"))
             sys.stderr.buffer.flush()
         except OSError:
             pass

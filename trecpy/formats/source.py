@@ -108,8 +108,8 @@ class Source:
             self._copy.seek(0)  # writes what its buffer holds, so the disk may be full here too
         except OSError:
             raise FileError(
-                f"{self.name}: the lines of a topic are not together, so it must be read twice, and it could not be "
-                f"copied to {tempfile.gettempdir()}: give a file instead of a pipe"
+                f"{self.name}: the lines of a topic are not together, so it must be read twice, and there was no room "
+                "for a temporary copy: give a file instead of a pipe"
             ) from None
         self._again, self._copying = self._copy, False
 
@@ -145,11 +145,12 @@ class Lines:
                     break
                 self._grow()
             count = self.source.readinto(memoryview(self._buffer)[self.stop : -1])
+            place = self._buffer.find(0, self.stop, self.stop + count)
+            if place >= 0:
+                column = place - self.line_start(place) + 1
+                raise FormatError(f"{self.source.name}:{self.line(place)}: byte {column}: expected text, found a NUL")
             self.stop += count
             self.ended = count == 0
-        place = self._buffer.find(0, begin, self.stop)
-        if place >= 0:
-            raise FormatError(f"{self.source.name}:{self.line(place)}: expected text, found a NUL byte")
         if not self.ended:
             return self._buffer.rfind(b"\n", begin, self.stop) + 1
         if self.stop and self.data[self.stop - 1] != ord("\n"):

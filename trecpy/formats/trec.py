@@ -28,6 +28,7 @@ BLOCK = 1 << 22
 _MOST_RECORDS = 1 << 18
 _NOT_A_NUMBER = "it counts as 0"
 _CUT_NUMBER = "what follows the number is ignored"
+_CLAMPED = "it is cut to 64 bits"
 _BOM = b"\xef\xbb\xbf"
 _powers = np.empty((0, 3), np.uint64)
 T = TypeVar("T", bound=np.generic)
@@ -155,6 +156,11 @@ class Reader:
         return bool(self._state[kernel.MIXED])
 
     @property
+    def came_back(self) -> tuple[int, bytes]:
+        """The line where that was seen first, and the topic."""
+        return int(self._state[kernel.MIXED]), self.topic_id(int(self._state[kernel.BACK]))
+
+    @property
     def topics(self) -> int:
         """Topics seen so far."""
         return int(self._state[kernel.TOPICS])
@@ -256,15 +262,20 @@ class Reader:
         text = self.lines.token(place)
         if self.layout.integer:
             self.records.level[record], rest = strtol(text)
+            if not rest and abs(int(text[:40])) > 2**63 - 1:
+                self._note(_CLAMPED, place, text)
         else:
             self.records.score[record], rest = strtod(text)
         if (rest and self.strict) or (not self.layout.integer and np.isnan(self.records.score[record])):
             raise FormatError(self._wrong_value(self.lines.line(place), text))
         if rest:
-            fate = _NOT_A_NUMBER if rest == text else _CUT_NUMBER
-            if fate not in self._odd:
-                self._odd[fate] = [f"{self._wrong_value(self.lines.line(place), text)}; {fate}", 0]
-            self._odd[fate][1] += 1
+            self._note(_NOT_A_NUMBER if rest == text else _CUT_NUMBER, place, text)
+
+    def _note(self, fate: str, place: int, text: bytes) -> None:
+        """Count an odd value by what becomes of it; the first is said."""
+        said = self._odd.setdefault(fate, ["", 0])
+        said[0] = said[0] or f"{self._wrong_value(self.lines.line(place), text)}; {fate}"
+        said[1] += 1
 
     def _conclude(self) -> None:
         """After the last line: say what was odd."""
@@ -323,10 +334,10 @@ class RunReader:
         while more:
             more = reader.read()
             if reader.mixed and (more or yielded):
-                name = quoted(reader.topic_id(int(reader.records.topic[reader.count - 1])))
+                line, name = reader.came_back
                 self.notes.append(
-                    f"{self._source.name}: the lines of a topic are not together (seen at topic {name}): "
-                    "read twice and held in memory"
+                    f"{self._source.name}:{line}: the lines of topic {quoted(name)} are not together: read twice and "
+                    "held in memory"
                 )
                 self._source.rewind()
                 reader = self._reader()
@@ -440,9 +451,11 @@ def byte_ranks(data: Bytes, spans: Integers, column: int) -> Integers:
     return ranks[known[:, 1]]
 
 
-def read_zscores(source: Source) -> dict[bytes, dict[bytes, tuple[float, float]]]:
+def read_zscores(source: Source) -> tuple[dict[bytes, dict[bytes, tuple[float, float]]], list[str]]:
     """
-    Read `topic measure mean stddev` lines: topic -> measure's printed name -> (mean, stddev).
+    Read `topic measure mean stddev` lines.
+
+    Returns topic -> measure's printed name -> (mean, stddev), of two lines for one measure the first; what was odd.
 
     Raises ZScoreError: no lines, or one that has not exactly four columns (comments and blank lines have not).
     """
@@ -451,11 +464,20 @@ def read_zscores(source: Source) -> dict[bytes, dict[bytes, tuple[float, float]]
     if stop == 0:
         raise ZScoreError(f"{source.name}: is empty: expected lines of 'topic measure mean stddev'")
     scores: dict[bytes, dict[bytes, tuple[float, float]]] = {}
+    notes: list[str] = []
+    repeated: list[str] = []
     for number, line in enumerate(lines.data[: stop - 1].tobytes().split(b"\n"), 1):
         columns = line.split()
         if len(columns) != 4:
             found = len(columns) or "a blank line"
             raise ZScoreError(f"{source.name}:{number}: expected 4 columns (topic measure mean stddev), found {found}")
-        topic, measure, mean, stddev = columns
-        scores.setdefault(topic, {}).setdefault(measure, (strtod(mean)[0], strtod(stddev)[0]))
-    return scores
+        topic, measure, *values = columns
+        (mean, rest), (stddev, more) = strtod(values[0]), strtod(values[1])
+        if (rest or more) and not notes:
+            notes.append(f"{source.name}:{number}: expected numbers, found {quoted(values[0])} and {quoted(values[1])}")
+        if measure in scores.setdefault(topic, {}):
+            repeated.append(
+                f"{source.name}:{number}: {quoted(measure)} of topic {quoted(topic)} again; the first counts"
+            )
+        scores[topic].setdefault(measure, (mean, stddev))
+    return scores, notes + repeated[:1]

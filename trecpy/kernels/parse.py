@@ -19,8 +19,8 @@ LAYOUT_SIZE = 10
 NO_COMMENTS, HASH_FIRST, HASH_INDENTED = range(3)
 
 # Entries of `state`, which is carried from call to call.
-RECORDS, LINES, TOPICS, CURRENT, MIXED, TAG_AT, TAG_SIZE, ODD, FOUND, COMMENT_TOPICS = range(10)
-STATE_SIZE = 10
+RECORDS, LINES, TOPICS, CURRENT, MIXED, BACK, TAG_AT, TAG_SIZE, ODD, FOUND, COMMENT_TOPICS = range(11)
+STATE_SIZE = 11
 
 # What parse() returns.
 DONE, WRONG_COLUMNS = range(2)
@@ -39,6 +39,7 @@ _NEARLY = np.uint64(0xFFFFFFFFFFFFFFF0)
 _FRACTION = np.uint64(0xFFFFFFFFFFFFF)
 _2_53, _2_63 = np.uint64(1 << 53), np.uint64(1 << 63)
 _EXACT_TENS = np.array([10.0**i for i in range(23)])
+_LARGEST_EXPONENT = 10**17  # beyond any number of digits
 _MOST_DIGITS = 19  # of a number that always fits 64 bits
 
 FIRST_POWER, LAST_POWER = -342, 308
@@ -181,7 +182,7 @@ def _number(data: Bytes, at: int, end: int, powers: Words, score: Reals, bits: W
             return False
         written = 0
         while i < stop and 48 <= data[i] <= 57:
-            if written < 1_000_000:
+            if written < _LARGEST_EXPONENT:
                 written = 10 * written + int(data[i]) - 48
             i += _ONE
         power += -written if down else written
@@ -259,8 +260,9 @@ def parse(
         columns: int64[MAX_COLUMNS, 2]
     Reads and writes, carried from block to block
         state: int64[STATE_SIZE]  RECORDS so far in the arrays below, LINES of the file so far, TOPICS seen, CURRENT
-            topic, MIXED = 1 once a topic came back after another, the TAG of the last line, ODD values, the columns
-            FOUND in a line of the wrong length, and COMMENT_TOPICS, comments that read like data
+            topic, the line at which a topic came back after another (MIXED, or 0) and which (BACK), the TAG of the last
+            line, ODD values, the columns FOUND in a line of the wrong length, COMMENT_TOPICS: comments that read like
+            data
         slots: int32[power of two], -1 where free, at least twice as long as topics there can be
         topics: int64[T, 3]  place in arena, size, hash of each topic, in order of appearance
         arena: uint8[]  the topics' bytes end to end
@@ -332,8 +334,8 @@ def parse(
                     arena[free + j] = data[place + j]
                 slots[slot] = number
                 state[TOPICS] = number + 1
-            else:
-                state[MIXED] = 1
+            elif state[MIXED] == 0:
+                state[MIXED], state[BACK] = line, slots[slot]
             current = np.int64(slots[slot])
         topic[record] = current
 
