@@ -7,7 +7,7 @@ from typing import Any
 import pytrec_eval
 from strategies import Collection, text
 
-from trecpy.evaluation import Scores, evaluate
+from trecpy.evaluation import Scores, evaluate_blocks
 from trecpy.formats.source import Source
 from trecpy.formats.trec import RunReader, read_judgements
 from trecpy.numbers import strtod
@@ -30,7 +30,7 @@ def ours(collection: Collection, requests: list[str], protocol: Protocol, block:
         Source(io.BytesIO(text(collection.run_lines())), "run", twice=True), protocol.compat, strict=False, block=block
     )
     asked = columns([Request.parse(name, protocol.compat) for name in requests], protocol.compat)
-    return evaluate(judgements, reader.blocks(), asked, protocol)
+    return evaluate_blocks(judgements, reader.blocks(), asked, protocol)
 
 
 def by_topic(evaluation: Scores) -> dict[str, dict[str, float]]:

@@ -1,5 +1,7 @@
 """The README says what is so: its commands print what it shows, its table of measures is the declared one."""
 
+import contextlib
+import io
 import os
 import re
 import shlex
@@ -63,6 +65,17 @@ def test_command_prints_what_is_shown(command: str, shown: str, monkeypatch: pyt
     assert outcome.out.decode().splitlines() == expected
     said = [line for line in shown.splitlines() if line.startswith("trec_eval: ")]
     assert not said or said == [f"trec_eval: {line}" for line in outcome.said]
+
+
+def test_snippets_print_what_is_shown() -> None:
+    snippets = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", README.read_text(), re.DOTALL)
+    assert len(snippets) == 2
+    names: dict[str, object] = {}
+    for code, shown in snippets:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, names)
+        assert printed.getvalue() == shown
 
 
 def test_commands_were_found() -> None:

@@ -1,5 +1,37 @@
-"""trecpy: trec_eval, byte for byte, on a compiled core."""
+"""
+trecpy: trec_eval, byte for byte, on a compiled core.
+
+`trecpy.evaluate(qrels, run, measures)` scores what is in memory or in files; the command `trec_eval` scores files.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trecpy.api import Evaluation as Evaluation
+    from trecpy.api import Evaluator as Evaluator
+    from trecpy.api import evaluate as evaluate
+    from trecpy.api import merge as merge
+    from trecpy.errors import TrecpyError as TrecpyError
+    from trecpy.protocol import Protocol as Protocol
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+# Loaded when first asked for: `import trecpy` costs nothing that is not used.
+_HOMES = {
+    "Evaluation": "trecpy.api",
+    "Evaluator": "trecpy.api",
+    "Protocol": "trecpy.protocol",
+    "TrecpyError": "trecpy.errors",
+    "evaluate": "trecpy.api",
+    "merge": "trecpy.api",
+}
+
+__all__ = ["Evaluation", "Evaluator", "Protocol", "TrecpyError", "__version__", "evaluate", "merge"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'trecpy' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -79,6 +79,23 @@ class Scores:
         alone = np.where(self.per_query == mean, 0.0, _NO_SCORE)
         return replace(self, per_query=np.where(stddev != 0, spread, alone))
 
+    def with_zeros(self, topics: Iterable[bytes]) -> "Scores":
+        """The same with further topics whose values are all 0."""
+        added = sorted(topics)
+        names = self.topics + added
+        order = sorted(range(len(names)), key=names.__getitem__)
+        values = np.vstack((self.per_query, np.zeros((len(added), len(self.columns)))))
+        texts = {name: [*column, *[b""] * len(added)] for name, column in self.texts.items()}
+        return replace(
+            self,
+            topics=[names[t] for t in order],
+            per_query=values[order],
+            texts={name: [column[t] for t in order] for name, column in texts.items()},
+            problems={order.index(t): problem for t, problem in self.problems.items()},
+            averaged=self.averaged + len(added),
+            counts=replace(self.counts, scored=self.counts.scored + len(added)),
+        )
+
     def summary(self) -> list[float]:
         """
         One value a column; 0 in columns of text.
@@ -109,7 +126,7 @@ class Scores:
                 return 0.0
 
 
-def evaluate(
+def evaluate_blocks(
     judgements: Judgements,
     blocks: Iterable[Block],
     columns: Sequence[Column],
@@ -135,13 +152,21 @@ def evaluate(
         if len(chosen):
             scorer.score(_some(block, chosen), places[chosen])
     missing = np.flatnonzero(wanted[:-1] & ~scorer.scored)
+    if protocol.topics == "same" and (len(missing) or scorer.unjudged):
+        lacking = ", ".join(quoted(judgements.topics[place]) for place in missing[:5].tolist())
+        beyond = ", ".join(map(quoted, sorted(scorer.unjudged)[:5]))
+        raise TopicError(
+            f"expected the same topics in qrels and run, found {len(missing)} only in the qrels ({lacking or 'none'}) "
+            f"and {len(scorer.unjudged)} only in the run ({beyond or 'none'})"
+        )
     if protocol.scores_missing and len(missing):
         scorer.score_missing(missing)
-    if not scorer.scored.any():
+    if not scorer.scored.any() and not (protocol.topics == "run" and scorer.unjudged):
         raise NothingScoredError("no topic has both judgements and a ranking" + _example_ids(judgements, only))
     if scorer.unfit is not None:
         raise scorer.unfit
-    return scorer.result(int(wanted.sum()), len(missing))
+    scores = scorer.result(int(wanted.sum()), len(missing))
+    return scores.with_zeros(scorer.unjudged) if protocol.topics == "run" else scores
 
 
 def _some(block: Block, chosen: Integers) -> Block:
@@ -208,12 +233,14 @@ class _Scorer:
         self.scored[places] = True
         if not self.looks:
             return self._fill(places, None)
+        if self.protocol.ignore_self:
+            block = block.without_self()
         ranked = self.judgements.rank(block, places, self.protocol, self.every)
         for place in places.tolist():  # a ranking that came before is replaced
             self.problems.pop(place, None)
             self.hidden.pop(place, None)
         twice = ranked.repeated[:, 0] >= 0
-        hidden = twice & (ranked.repeated[:, 2] == 1)
+        hidden = twice & (ranked.repeated[:, 2] == 1) & (self.protocol.duplicates == "error-within-depth")
         for b in np.flatnonzero(hidden).tolist():
             self.hidden[int(places[b])] = block.docno(int(ranked.repeated[b, 0]))
         bad = np.flatnonzero(twice & ~hidden)

@@ -8,6 +8,7 @@ import numpy as np
 from trecpy.gains import Gains, Graded, grade
 from trecpy.kernels import rank as kernel
 from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
+from trecpy.kernels.parse import hash_all
 from trecpy.protocol import Compat, Protocol
 from trecpy.tables import discounts
 
@@ -104,6 +105,21 @@ class Block:
     scores: Reals
     before: int | None
 
+    def without_self(self) -> "Block":
+        """The same without documents whose docno is their topic's id."""
+        ids = b"".join(self.topics)
+        sizes = np.fromiter(map(len, self.topics), np.int64, len(self.topics))
+        spans = np.stack((np.cumsum(sizes) - sizes, sizes), axis=1)
+        hashes = np.empty(len(spans), np.uint64)
+        hash_all(np.frombuffer(ids, np.uint8), spans, hashes)
+        topic = np.repeat(np.arange(len(self.topics)), np.diff(self.starts))
+        alike = np.flatnonzero(self.hashes == hashes[topic]).tolist()
+        kept = np.ones(len(topic), bool)
+        kept[[record for record in alike if self.docno(record) == self.topics[topic[record]]]] = False
+        starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]
+        spans, hashes, scores = self.spans[kept], self.hashes[kept], self.scores[kept]
+        return Block(self.topics, starts, self.data, spans, hashes, scores, self.before)
+
     def docno(self, record: int) -> bytes:
         """The docno of a record."""
         at, size = self.spans[record]
@@ -125,7 +141,7 @@ class Ranked:
     row_starts: int64[Q+1]  rows of ranking q, best rank first, are row_starts[q]:row_starts[q+1]
     rank, level, document: int64[M]  of each row: rank from 1; level, -1 outside the judgements, -2 judged negative;
         number of the judged document, -1 where there is none. What has no row is outside the judgements.
-    repeated: int64[B, 3]  of each topic: two records of a document that is ranked twice or -1; 1 if only behind depth
+    repeated: int64[B, 3]  of each topic, as kernels.rank has it: what is ranked twice
     """
 
     unit: Integers
@@ -135,6 +151,9 @@ class Ranked:
     level: Integers
     document: Integers
     repeated: Integers
+
+
+_DUPLICATES = {"first": kernel.KEEP_FIRST, "max": kernel.KEEP_LARGEST}
 
 
 @dataclass(frozen=True)
@@ -190,7 +209,8 @@ class Judgements:
             self.level,
             self.documents.table,
             self.documents.slots,
-            self.ties,
+            kernel.AS_GIVEN if protocol.ties == "input" else self.ties,
+            _DUPLICATES.get(protocol.duplicates, kernel.REPORT),
             2**62 if protocol.depth is None else protocol.depth,
             protocol.judged_only,
             every,

@@ -3,8 +3,18 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from trecpy.errors import InputError
+
 Compat = Literal["10.0", "9.0.8"]
 COMPATS: tuple[Compat, ...] = ("10.0", "9.0.8")
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "compat": COMPATS,
+    "topics": ("qrels", "both", "run", "same"),
+    "ties": ("trec", "input"),
+    "duplicates": ("error", "first", "max", "error-within-depth"),
+}
 
 
 @dataclass(frozen=True)
@@ -16,8 +26,13 @@ class Protocol:
     relevance_level  a document is relevant when its level is at least that
     judged_only      documents without a level >= 0 are dropped from rankings
     depth            documents that are kept of each ranking; None: all
-    topics           whose mean: "qrels", every judged topic, those missing from the run too; "both", judged topics
-                     that the run has
+    topics           whose mean: "qrels", every judged topic, those missing from the run too (-c); "both", judged topics
+                     that the run has; "run", the run's topics, those without judgements with 0; "same", as "both", but
+                     an error where the two differ
+    ties             documents of equal score: "trec", by docno, larger bytes first; "input", as they came
+    duplicates       a document twice in a ranking: "error"; "first", the one that came first counts; "max", the one
+                     with the larger score; "error-within-depth", an error unless depth cuts one off (trec_eval -M)
+    ignore_self      drop documents whose docno is the topic's id (ArguAna, Quora)
     num_docs         documents in the collection; only `utility` asks
     """
 
@@ -25,8 +40,23 @@ class Protocol:
     relevance_level: int = 1
     judged_only: bool = False
     depth: int | None = None
-    topics: Literal["qrels", "both"] = "qrels"
+    topics: Literal["qrels", "both", "run", "same"] = "qrels"
+    ties: Literal["trec", "input"] = "trec"
+    duplicates: Literal["error", "first", "max", "error-within-depth"] = "error"
+    ignore_self: bool = False
     num_docs: int = 0
+
+    def __post_init__(self) -> None:
+        for name, expected in _CHOICES.items():
+            if getattr(self, name) not in expected:
+                raise InputError(f"{name}: expected {', '.join(map(repr, expected))}, found {getattr(self, name)!r}")
+        for name in ("relevance_level", "depth", "num_docs"):
+            value = getattr(self, name)
+            whole = hasattr(value, "__index__") and not isinstance(value, bool)
+            if not whole and not (name == "depth" and value is None):
+                raise InputError(f"{name}: expected an integer, found {value!r}")
+        if self.depth is not None and self.depth < 0:
+            raise InputError(f"depth: expected a number >= 0 or None, found {self.depth!r}")
 
     @property
     def scores_missing(self) -> bool:

@@ -86,6 +86,7 @@ class Options:
             judged_only=self.judged_only,
             depth=None if self.depth >= _NO_CUT else self.depth,
             topics="qrels" if self.complete else "both",
+            duplicates="error-within-depth",
             num_docs=self.num_docs,
         )
 
@@ -257,7 +258,7 @@ def _evaluate(
     options: Options, stdin: IO[bytes] | None, write: Callable[[bytes], None], warn: Callable[[str], None]
 ) -> None:
     """Read, score, print."""
-    from trecpy.evaluation import evaluate
+    from trecpy.evaluation import evaluate_blocks
     from trecpy.formats.source import Source
     from trecpy.formats.trec import RunReader, read_judgements
     from trecpy.registry import columns, ignored
@@ -297,7 +298,7 @@ def _evaluate(
                 for _ in reader.blocks():
                     pass
                 raise late
-            scores = evaluate(judgements, reader.blocks(), asked, options.protocol, options.only)
+            scores = evaluate_blocks(judgements, reader.blocks(), asked, options.protocol, options.only)
         finally:
             say(reader.notes)
     say(scores.notes)

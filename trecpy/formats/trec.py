@@ -320,6 +320,13 @@ class RunReader:
         self.tag = b""
         self._source, self._compat, self._strict, self._block = source, compat, strict, block
 
+    def __enter__(self) -> "RunReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the source, where it opened it itself."""
+        self._source.__exit__()
+
     def blocks(self) -> Iterator[Block]:
         """
         Yield the rankings of some topics at a time, each topic whole.

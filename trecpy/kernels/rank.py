@@ -8,8 +8,11 @@ from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
 # What a ranked document's level is where the qrels give it none that counts.
 OUTSIDE, NEGATIVE = -1, -2
 
-# How documents of equal score are ordered: by docno, byte by byte, the larger or the smaller first.
-LARGER_FIRST, SMALLER_FIRST = 1, -1
+# How documents of equal score are ordered: by docno, byte by byte, the larger or the smaller first, or as they came.
+LARGER_FIRST, SMALLER_FIRST, AS_GIVEN = 1, -1, 0
+
+# What is done with a document that is ranked twice: said, or one of the two dropped.
+REPORT, KEEP_FIRST, KEEP_LARGEST = range(3)
 
 _ONE = np.uint64(1)
 
@@ -158,15 +161,21 @@ def _sort(
 def _find_repeated(
     begin: int,
     end: int,
-    kept: int,
+    depth: int,
+    duplicates: int,
     data: Bytes,
     spans: Integers,
     hashes: Words,
     order: Integers,
+    place: Integers,
     seen: Int32s,
     repeated: Integers,
-) -> None:
-    """Look for a document that is ranked twice, as rank() says; order[:end-begin] is the ranking of records begin.."""
+) -> int:
+    """
+    Look for documents that are ranked twice, as rank() says; return how many documents are left.
+
+    order[:end-begin] is the ranking of records begin.., which dropped ones leave; place: int64[end - begin]  scratch
+    """
     size = 2  # as table_size()
     while size < 2 * (end - begin):
         size *= 2
@@ -174,23 +183,41 @@ def _find_repeated(
     for j in range(size):
         seen[j] = -1
     repeated[0], repeated[1], repeated[2] = -1, -1, 0
+    dropped = 0
     for i in range(end - begin):
         r = order[i]
+        place[r - begin] = i
         slot = hashes[r] & mask
         while seen[slot] >= 0:
             s = begin + np.int64(seen[slot])
             if hashes[s] == hashes[r] and _compare(data, spans[s, 0], spans[s, 1], data, spans[r, 0], spans[r, 1]) == 0:
-                first = repeated[0]
-                hidden = i >= kept
-                if first < 0 or (
-                    hidden == (repeated[2] == 1)
-                    and _compare(data, spans[r, 0], spans[r, 1], data, spans[first, 0], spans[first, 1]) < 0
-                ):
-                    repeated[0], repeated[1], repeated[2] = s, r, hidden
+                if duplicates == REPORT:
+                    first = repeated[0]
+                    hidden = i >= depth
+                    if first < 0 or (
+                        hidden == (repeated[2] == 1)
+                        and _compare(data, spans[r, 0], spans[r, 1], data, spans[first, 0], spans[first, 1]) < 0
+                    ):
+                        repeated[0], repeated[1], repeated[2] = s, r, hidden
+                elif duplicates == KEEP_FIRST and r < s:
+                    order[place[s - begin]] = -1
+                    seen[slot] = r - begin
+                    dropped += 1
+                else:
+                    order[i] = -1
+                    dropped += 1
                 break
             slot = (slot + _ONE) & mask
         if seen[slot] < 0:
             seen[slot] = r - begin
+    if dropped > 0:
+        kept = 0
+        for i in range(end - begin):
+            if order[i] >= 0:
+                order[kept] = order[i]
+                kept += 1
+        repeated[2] = dropped
+    return end - begin - dropped
 
 
 @compiled
@@ -208,6 +235,7 @@ def rank(
     table: Integers,
     slots: Int32s,
     ties: int,
+    duplicates: int,
     depth: int,
     judged_only: bool,
     every: bool,
@@ -230,7 +258,8 @@ def rank(
         starts: int64[B+1]  records of topic b are starts[b]:starts[b+1]
         units: int64[B, 2]  first and last + 1 of the topic's units; a unit is one topic of the qrels, or one group
         judged_*, table, slots  as index() has them; judged_level: int64[J]
-        ties: LARGER_FIRST or SMALLER_FIRST; depth: documents that are kept
+        ties: LARGER_FIRST, SMALLER_FIRST or AS_GIVEN; duplicates: REPORT, KEEP_FIRST or KEEP_LARGEST
+        depth: documents that are kept
         judged_only: bool  drop documents without a level >= 0; every: bool  a row for every document that is kept
     Scratch
         order, spare, runs: int64[longest topic + 1]; seen: int32[table_size(longest topic)]
@@ -239,7 +268,7 @@ def rank(
         ranks, levels, documents: int64[M]  of each row: rank from 1; level, OUTSIDE or NEGATIVE; number of the judged
             document, or -1
         repeated: int64[B, 3]  two records of the document that is ranked twice (the first in byte order) or -1, and
-            whether it is only ranked twice behind depth
+            whether it is only ranked twice behind depth; where duplicates are dropped -1, -1, how many
     Nothing is checked here.
     """
     row = 0
@@ -247,8 +276,8 @@ def rank(
     for b in range(len(starts) - 1):
         begin, end = starts[b], starts[b + 1]
         _sort(begin, end, data, spans, scores, ties, order, spare, runs)
-        kept = min(depth, end - begin)
-        _find_repeated(begin, end, kept, data, spans, hashes, order, seen, repeated[b])
+        left = _find_repeated(begin, end, depth, duplicates, data, spans, hashes, order, spare, seen, repeated[b])
+        kept = min(depth, left)
         for u in range(units[b, 0], units[b, 1]):
             base = table[u]
             mask = np.uint64(table[u + 1] - base - 1)

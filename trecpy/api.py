@@ -1,0 +1,246 @@
+"""Scoring from Python: evaluate() once, an Evaluator for many runs, and what they return."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trecpy.errors import FormatError, InputError, MeasureError, NothingScoredError, TopicError
+from trecpy.evaluation import Counts, Scores, evaluate_blocks
+from trecpy.inputs import as_qrels, as_run
+from trecpy.kernels.dtypes import Reals
+from trecpy.names import parse_name, parse_names
+from trecpy.protocol import Protocol
+from trecpy.registry import Aggregate, Column
+from trecpy.text import quoted
+
+Measures = str | Iterable[object]
+
+
+def evaluate(
+    qrels: Any, run: Any, measures: Measures = "official", *, protocol: Protocol | None = None, **options: Any
+) -> "Evaluation":
+    """
+    Score a run by judgements.
+
+    qrels, run
+        a path or a binary file (TREC's formats, read strictly: what is no number is an error);
+        `{topic: {docno: level or score}}`; a run also as `{topic: [docno, ...]}`, best first;
+        an iterable of (topic, docno, level or score); a pandas, polars or pyarrow table whose columns have known names;
+        three NumPy arrays (topic, docno, level or score). Ids are strings or integers, which mean their decimal
+        strings. Nothing that is given is changed.
+    measures
+        names as trec_eval, pytrec_eval, ir_measures or ranx write them: "map", "ndcg_cut_10", "nDCG@10", "P(rel=2)@5"
+    protocol, options
+        the conventions, whole or by the names of Protocol's fields: relevance_level=2, topics="both", depth=100, ...
+
+    Raises InputError, FileError, FormatError: qrels or run cannot be read. MeasureError, ParameterError: a name.
+    TopicError: a document twice in a topic. NothingScoredError: no topic has both judgements and a ranking.
+    """
+    return Evaluator(qrels, measures, protocol=protocol, **options).evaluate(run)
+
+
+class Evaluator:
+    """
+    Judgements and measures prepared once, for many runs. It does not change: the second call gives what the first gave.
+
+    Arguments as in evaluate().
+    """
+
+    def __init__(
+        self, qrels: Any, measures: Measures = "official", *, protocol: Protocol | None = None, **options: Any
+    ) -> None:
+        known = {field.name for field in fields(Protocol)}
+        for name in options:
+            if name not in known:
+                raise InputError(f"expected options called {', '.join(sorted(known))}, found {name}")
+        self.protocol = replace(protocol or Protocol(), **options)
+        self.columns = parse_names(measures, self.protocol.compat)
+        self.qrels, self.notes = as_qrels(qrels, self.protocol.compat)
+        twice = self.qrels.documents.first_repeated()
+        if twice is not None:
+            docno = quoted(self.qrels.documents.docno(twice[0]))
+            raise FormatError(f"{self.qrels.name}: expected a document once in a topic, found {docno} twice")
+
+    def evaluate(self, run: Any) -> "Evaluation":
+        """Score a run. Raises as evaluate() does."""
+        with as_run(run, self.protocol.compat) as given:
+            scores = evaluate_blocks(self.qrels, given.blocks(), self.columns, self.protocol)
+        if scores.problems:
+            raise scores.problems[min(scores.problems)]
+        return Evaluation(replace(scores, notes=[*self.notes, *given.notes, *scores.notes]), given.tag)
+
+    def evaluate_many(self, runs: Mapping[str, Any] | Iterable[Any]) -> Iterator[tuple[str, "Evaluation"]]:
+        """Score several runs, one after the other: name -> run, or paths, which are their own names."""
+        pairs = runs.items() if isinstance(runs, Mapping) else ((os.fspath(path), path) for path in runs)
+        for name, run in pairs:
+            yield name, self.evaluate(run)
+
+
+class Evaluation:
+    """
+    What a run scored.
+
+    topics: ids of the scored topics, in byte order; columns: names of the values, in trec_eval's order
+    per_query: float64[topics, columns], 0 in columns of text; summary: column -> value; texts: column -> a text a topic
+    counts: topics and documents that it is about; notes: what was odd in the inputs; protocol: the conventions
+    """
+
+    def __init__(self, scores: Scores, tag: bytes = b"") -> None:
+        self._scores, self._tag = scores, tag
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Ids of the scored topics, in byte order."""
+        return tuple(topic.decode("utf-8", "surrogateescape") for topic in self._scores.topics)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the values."""
+        return tuple(column.name for column in self._scores.columns)
+
+    @property
+    def per_query(self) -> Reals:
+        """float64[topics, columns]; not to be written to."""
+        view = self._scores.per_query.view()
+        view.flags.writeable = False
+        return view
+
+    @property
+    def protocol(self) -> Protocol:
+        """The conventions under which this was scored."""
+        return self._scores.protocol
+
+    @property
+    def counts(self) -> Counts:
+        """How many topics and documents this is about."""
+        return self._scores.counts
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was odd in the inputs."""
+        return tuple(self._scores.notes)
+
+    @property
+    def texts(self) -> dict[str, list[str]]:
+        """Columns of text: one text a topic."""
+        return {name: [text.decode("latin-1") for text in texts] for name, texts in self._scores.texts.items()}
+
+    @cached_property
+    def summary(self) -> dict[str, float]:
+        """Column -> value over all topics; columns of text are left out."""
+        values = zip(self._scores.columns, self._scores.summary(), strict=True)
+        return {column.name: value for column, value in values if _has_summary(column)}
+
+    def __getitem__(self, name: str) -> float:
+        """The summary's value of a column, by any of its names. Raises MeasureError: it was not asked for."""
+        if name in self.summary:
+            return self.summary[name]
+        found = [column.name for column in parse_name(name, self.protocol.compat) if column.name in self.summary]
+        if len(found) != 1:
+            raise MeasureError(f"{quoted(name)}: expected one of {', '.join(self.summary)}")
+        return self.summary[found[0]]
+
+    def __add__(self, other: "Evaluation") -> "Evaluation":
+        return merge(self, other)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """{topic: {column: value}}, columns of numbers only."""
+        chosen = [c for c, column in enumerate(self._scores.columns) if not column.measure.text]
+        names = [self.columns[c] for c in chosen]
+        rows = self._scores.per_query[:, chosen].tolist()
+        return {topic: dict(zip(names, row, strict=True)) for topic, row in zip(self.topics, rows, strict=True)}
+
+    def to_json(self) -> str:
+        """Summary, topics, counts and protocol as JSON; values that JSON lacks (NaN, infinity) are null."""
+        counts = {field.name: getattr(self.counts, field.name) for field in fields(Counts)}
+        protocol = {field.name: getattr(self.protocol, field.name) for field in fields(Protocol)}
+        topics = {topic: {n: _finite(v) for n, v in row.items()} for topic, row in self.to_dict().items()}
+        summary = {name: _finite(value) for name, value in self.summary.items()}
+        return json.dumps({"summary": summary, "topics": topics, "counts": counts, "protocol": protocol})
+
+    def to_pandas(self) -> Any:
+        """A pandas frame: one row a topic (the index, called `topic`), one column a measure's column."""
+        import pandas as pd
+
+        return pd.DataFrame.from_dict(self.to_dict(), orient="index").rename_axis("topic")
+
+    def to_polars(self) -> Any:
+        """A polars frame with a column `topic` and one for each measure's column."""
+        import polars as pl
+
+        return pl.DataFrame(self._table())
+
+    def to_arrow(self) -> Any:
+        """The same as a pyarrow table."""
+        import pyarrow as pa
+
+        return pa.table(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        chosen = [c for c, column in enumerate(self._scores.columns) if not column.measure.text]
+        values = {self.columns[c]: np.ascontiguousarray(self._scores.per_query[:, c]) for c in chosen}
+        return {"topic": list(self.topics), **values}
+
+    def __repr__(self) -> str:
+        about = f"{self.counts.scored} topics, {self.counts.missing} missing; trec_eval {self.protocol.compat}"
+        width = max(map(len, self.summary), default=0)
+        return "\n".join(
+            [f"Evaluation of {about}", *(f"  {name:<{width}}  {value:.4f}" for name, value in self.summary.items())]
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{name}</td><td>{value:.4f}</td></tr>" for name, value in self.summary.items())
+        caption = f"{self.counts.scored} topics, {self.counts.missing} missing; trec_eval {self.protocol.compat}"
+        return f"<table><caption>{caption}</caption><tr><th>measure</th><th>value</th></tr>{rows}</table>"
+
+
+def merge(*evaluations: Evaluation) -> Evaluation:
+    """
+    One evaluation of all topics, with the doubles that one call on all of them gives.
+
+    Raises InputError: a topic in two of them, other columns, or another protocol.
+    """
+    parts = [evaluation._scores for evaluation in evaluations]
+    first = parts[0]
+    names = [column.name for column in first.columns]
+    for part in parts[1:]:
+        if [column.name for column in part.columns] != names:
+            raise InputError("merge: expected evaluations of the same measures")
+        if part.protocol != first.protocol:
+            raise InputError("merge: expected evaluations by the same protocol")
+    topics = [topic for part in parts for topic in part.topics]
+    if len(set(topics)) < len(topics):
+        twice = next(topic for topic in topics if topics.count(topic) > 1)
+        raise InputError(f"merge: expected each topic in one evaluation, found {quoted(twice)} in two")
+    order = sorted(range(len(topics)), key=topics.__getitem__)
+    texts = {name: [text for part in parts for text in part.texts[name]] for name in first.texts}
+    counts = {field.name: sum(getattr(part.counts, field.name) for part in parts) for field in fields(Counts)}
+    merged = Scores(
+        columns=first.columns,
+        protocol=first.protocol,
+        topics=[topics[t] for t in order],
+        per_query=np.concatenate([part.per_query for part in parts])[order],
+        texts={name: [column[t] for t in order] for name, column in texts.items()},
+        problems={},
+        averaged=sum(part.averaged for part in parts),
+        num_positive=sum(part.num_positive for part in parts),
+        counts=Counts(**counts),
+        notes=[note for part in parts for note in part.notes],
+    )
+    return Evaluation(merged, evaluations[-1]._tag)
+
+
+def _has_summary(column: Column) -> bool:
+    return column.measure.aggregate not in (Aggregate.TAG, Aggregate.NONE)
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+__all__ = ["Evaluation", "Evaluator", "NothingScoredError", "TopicError", "evaluate", "merge"]

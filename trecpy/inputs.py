@@ -1,0 +1,338 @@
+"""
+What a user has in memory to packed judgements and runs: dicts, rankings, tuples, frames, columns.
+
+Ids are strings or integers, which mean their decimal strings; they are packed as UTF-8 bytes. Nothing that is given is
+changed.
+"""
+
+import io
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trecpy.errors import InputError
+from trecpy.formats.source import ByteStream, Source
+from trecpy.formats.trec import RunReader, read_judgements
+from trecpy.kernels import parse as kernel
+from trecpy.kernels import rank
+from trecpy.kernels.dtypes import Bytes, Integers, Reals
+from trecpy.packed import Block, Judgements, Qrels, Records
+from trecpy.protocol import Compat
+from trecpy.text import quoted
+
+# What pytrec_eval, ir_measures, PyTerrier, ranx, BEIR and MTEB call their columns.
+TOPIC_NAMES = ("qid", "query_id", "query-id", "q_id", "topic", "topic_id", "query")
+DOCNO_NAMES = ("docno", "doc_id", "docid", "corpus-id", "corpus_id", "did", "pid", "document_id")
+LEVEL_NAMES = ("level", "relevance", "rel", "label", "grade")
+SCORE_NAMES = ("score", "sim")
+
+
+@dataclass(frozen=True)
+class Run:
+    """
+    A run in memory: reusable, picklable, not changed by scoring.
+
+    records: N pairs of topic and document; scores: float64[N], none NaN; name: what messages call it; tag: the run tag
+    """
+
+    records: Records
+    scores: Reals
+    name: str = "run"
+    tag: bytes = b""
+    notes: list[str] = field(default_factory=list)
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """As a RunReader has it; there is nothing to close."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rankings, all in one block."""
+        topic, records = self.records.topic, self.records
+        order = np.argsort(topic, kind="stable") if np.any(np.diff(topic) < 0) else slice(None)
+        starts = np.searchsorted(topic[order], np.arange(len(records.topics) + 1))
+        spans, hashes, scores = records.spans[order], records.hashes[order], self.scores[order]
+        yield Block(records.topics, starts, records.data, spans, hashes, scores, None)
+
+
+def as_qrels(given: Any, compat: Compat, what: str = "qrels") -> tuple[Judgements, list[str]]:
+    """
+    Pack judgements, whatever they are given as; see trecpy.evaluate for what is taken.
+
+    Returns them and what was odd. Raises InputError, FileError, FormatError.
+    """
+    if isinstance(given, Judgements):
+        return given, []
+    if (source := _source(given, what)) is not None:
+        with source:
+            return read_judgements(source, "qrels", compat, strict=True)
+    topics, docnos, values = _columns(given, what, LEVEL_NAMES)
+    if values is None:
+        raise InputError(f"{what}: expected a level for each document, found documents only")
+    records = _records(topics, docnos, what)
+    return Qrels.of(what, records, _levels(values, records, what)), []
+
+
+def as_run(given: Any, compat: Compat, what: str = "run") -> "Run | RunReader":
+    """
+    Pack a run, whatever it is given as; a file is read when its blocks are asked for.
+
+    Raises InputError, FileError.
+    """
+    if isinstance(given, Run | RunReader):
+        return given
+    if (source := _source(given, what)) is not None:
+        return RunReader(source, compat, strict=True)
+    topics, docnos, values = _columns(given, what, SCORE_NAMES)
+    records = _records(topics, docnos, what)
+    if values is None:  # a ranking: each document is above the next of its topic
+        scores = -np.arange(len(records.topic), dtype=float)
+    else:
+        scores = _scores(values, records, what)
+    return Run(records, scores, what)
+
+
+def _source(given: Any, what: str) -> Source | None:
+    """A file, where one is given: its path, or a binary file object."""
+    if isinstance(given, str | bytes | os.PathLike):
+        return Source.open(given, twice=True)
+    if isinstance(given, io.TextIOBase):
+        raise InputError(f"{what}: expected a file opened in binary mode ('rb'), found one in text mode")
+    if hasattr(given, "readinto"):
+        stream: ByteStream = given
+        return Source(stream, str(getattr(given, "name", what)), twice=True)
+    return None
+
+
+# Columns: topic ids, docnos, values (None: rankings without any), each of one length.
+Columns = tuple[Any, Any, Any]
+
+
+def _columns(given: Any, what: str, value_names: Sequence[str]) -> Columns:
+    if isinstance(given, Mapping):
+        return _of_mapping(given, what)
+    if (columns := _of_frame(given, what, value_names)) is not None:
+        return columns
+    if isinstance(given, tuple) and len(given) == 3 and all(isinstance(part, np.ndarray) for part in given):
+        if len({len(part) for part in given}) > 1:
+            lengths = ", ".join(str(len(part)) for part in given)
+            raise InputError(f"{what}: expected three columns of one length, found lengths {lengths}")
+        return given
+    if isinstance(given, Iterable):
+        return _of_tuples(given, what)
+    raise InputError(
+        f"{what}: expected a path, a binary file, a dict, a frame, three arrays or an iterable of (topic, docno, "
+        f"value), found {type(given).__name__}"
+    )
+
+
+def _of_mapping(given: Mapping[Any, Any], what: str) -> Columns:
+    """{topic: {docno: value}}, or {topic: [docno, ...]}, best first."""
+    inner = list(given.values())
+    if all(isinstance(documents, Mapping) for documents in inner):
+        docnos = list(itertools.chain.from_iterable(inner))
+        values = list(itertools.chain.from_iterable(documents.values() for documents in inner))
+    elif all(isinstance(documents, Sequence) and not isinstance(documents, str | bytes) for documents in inner):
+        docnos, values = list(itertools.chain.from_iterable(inner)), None
+    else:
+        for topic, documents in given.items():
+            if not isinstance(documents, Mapping | Sequence) or isinstance(documents, str | bytes):
+                raise InputError(
+                    f"{what}: topic {topic!r}: expected a dict of documents or a list of them, found "
+                    f"{type(documents).__name__}"
+                )
+        raise InputError(f"{what}: expected dicts of documents, or lists of them, found both")
+    return _Repeated(list(given), [len(documents) for documents in inner]), docnos, values
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """A column that has each of `values` as often as `counts` says: topics, of which some may have no record."""
+
+    values: list[Any]
+    counts: list[int]
+
+
+def _of_frame(given: Any, what: str, value_names: Sequence[str]) -> Columns | None:
+    """The columns of a pandas, polars or pyarrow table."""
+    module = type(given).__module__.split(".")[0]
+    column: Callable[[str], Any]
+    if module == "pandas":
+        names, column = list(given.columns), lambda name: _of_series(given[name])
+    elif module == "polars":
+        names, column = list(given.columns), lambda name: given.get_column(name).to_arrow()
+    elif module == "pyarrow":
+        names, column = list(given.column_names), lambda name: given.column(name)
+    else:
+        return None
+    found = []
+    for role, known in (("topics", TOPIC_NAMES), ("documents", DOCNO_NAMES), ("values", value_names)):
+        matches = [name for name in known if name in names]
+        if not matches:
+            found_names = ", ".join(map(str, names))
+            raise InputError(f"{what}: expected a column of {role} called {', '.join(known)}; found {found_names}")
+        found.append(column(matches[0]))
+    return found[0], found[1], found[2]
+
+
+def _of_series(series: Any) -> Any:
+    """A pandas column: Arrow's memory where it has that, codes and categories, or an array."""
+    if type(series.dtype).__name__ == "CategoricalDtype":
+        return (
+            series.cat.categories.to_numpy()[series.cat.codes.to_numpy()] if not series.hasnans else series.to_numpy()
+        )
+    if hasattr(series.array, "__arrow_array__") and "pyarrow" in str(getattr(series.dtype, "storage", series.dtype)):
+        return series.array.__arrow_array__()
+    return series.to_numpy()
+
+
+def _of_tuples(given: Iterable[Any], what: str) -> Columns:
+    """(topic, docno, value) one after another, also from an iterator that can be read once."""
+    rows = list(given)
+    if not rows and not isinstance(given, Sequence):
+        raise InputError(f"{what}: expected (topic, docno, value) tuples, found an iterator that yields nothing")
+    for number, row in enumerate(rows):
+        if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) < 3:
+            raise InputError(f"{what}: row {number}: expected (topic, docno, value), found {row!r}")
+    columns = list(zip(*rows, strict=False)) or [(), (), ()]
+    return list(columns[0]), list(columns[1]), list(columns[2])
+
+
+# Columns to arrays
+
+
+def _records(topics: Any, docnos: Any, what: str) -> Records:
+    data, spans = pack(docnos, what, "docno")
+    hashes = np.empty(len(spans), np.uint64)
+    kernel.hash_all(data, spans, hashes)
+    if isinstance(topics, _Repeated):
+        ids, places = pack(topics.values, what, "topic")
+        names = [ids[at : at + size].tobytes() for at, size in places.tolist()]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"{what}: expected a topic once, found {quoted(twice)} twice (an integer and its string?)")
+        return Records(names, np.repeat(np.arange(len(names)), topics.counts), data, spans, hashes)
+    ids, places = pack(topics, what, "topic")
+    if len(places) != len(spans):
+        raise InputError(f"{what}: expected as many topics as documents, found {len(places)} and {len(spans)}")
+    known = np.empty((len(places), 3), np.int64)
+    slots = np.full(rank.table_size(len(places)), -1, np.int32)
+    distinct = kernel.intern(ids, places, 0, slots, known)
+    firsts = places[known[:distinct, 0]].tolist()
+    return Records([ids[at : at + size].tobytes() for at, size in firsts], known[:, 1].copy(), data, spans, hashes)
+
+
+def pack(values: Any, what: str, role: str) -> tuple[Bytes, Integers]:
+    """
+    Ids to bytes end to end: uint8[], and int64[N, 2], place and size of each.
+
+    Raises InputError: an id that is neither a string nor an integer, or is empty.
+    """
+    if type(values).__module__.split(".")[0] == "pyarrow":
+        return _pack_arrow(values, what, role)
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    try:
+        text = "".join(values)
+        sizes = np.fromiter(map(len, values), np.int64, len(values))
+    except TypeError:
+        values = [_id(value, row, what, role) for row, value in enumerate(values)]
+        text = "".join(values)
+        sizes = np.fromiter(map(len, values), np.int64, len(values))
+    raw = text.encode("utf-8", "surrogateescape")
+    if len(raw) != len(text):
+        sizes = np.fromiter((len(value.encode("utf-8", "surrogateescape")) for value in values), np.int64, len(values))
+    if not sizes.all():
+        raise InputError(f"{what}: row {int(np.argmin(sizes))}: expected a {role}, found an empty string")
+    at = np.cumsum(sizes) - sizes
+    return np.frombuffer(raw, np.uint8), np.stack((at, sizes), axis=1)
+
+
+def _id(value: Any, row: int, what: str, role: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return str(int(value))
+    raise InputError(f"{what}: row {row}: expected a {role}, a string or an integer, found {value!r}")
+
+
+def _pack_arrow(values: Any, what: str, role: str) -> tuple[Bytes, Integers]:
+    """Arrow strings are read where they lie; other types are made strings by Arrow."""
+    import pyarrow as pa
+
+    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if values.null_count:
+        raise InputError(
+            f"{what}: row {values.is_null().index(True).as_py()}: expected a {role}, found a missing value"
+        )
+    if pa.types.is_integer(values.type):
+        values = values.cast(pa.string())
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        try:
+            values = values.cast(pa.large_string())
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{what}: expected {role}s, strings or integers, found {values.type}") from error
+        except pa.ArrowNotImplementedError as error:
+            raise InputError(f"{what}: expected {role}s, strings or integers, found {values.type}") from error
+    _, offsets, data = values.buffers()
+    kind = np.int64 if pa.types.is_large_string(values.type) else np.int32
+    bounds = np.frombuffer(offsets, kind)[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    raw = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+    return raw, np.stack((bounds[:-1], np.diff(bounds)), axis=1)
+
+
+def _numbers(values: Any) -> np.ndarray[Any, Any]:
+    if type(values).__module__.split(".")[0] == "pyarrow":
+        return np.asarray(values.to_numpy(zero_copy_only=False) if hasattr(values, "buffers") else values.to_numpy())
+    return np.asarray(values)
+
+
+def _row(records: Records, row: int) -> str:
+    at, size = records.spans[row]
+    topic = quoted(records.topics[records.topic[row]])
+    return f"row {row} (topic {topic}, docno {quoted(records.data[at : at + size].tobytes())})"
+
+
+def _scores(values: Any, records: Records, what: str) -> Reals:
+    """float64[N]. Raises InputError: a score that is no number, or NaN."""
+    array = _numbers(values)
+    if array.dtype.kind not in "fiu":
+        for row, value in enumerate(array.tolist()):
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                raise InputError(f"{what}: {_row(records, row)}: expected a score, found {value!r}")
+    scores = array.astype(np.float64)
+    if np.isnan(scores).any():
+        row = int(np.flatnonzero(np.isnan(scores))[0])
+        raise InputError(f"{what}: {_row(records, row)}: expected a score, found nan")
+    return scores
+
+
+def _levels(values: Any, records: Records, what: str) -> Integers:
+    """int64[N]. Raises InputError: a level that is no integer (a float that is whole is one)."""
+    array = _numbers(values)
+    if array.dtype.kind in "iu" and not (array.dtype.kind == "u" and array.size and array.max() > 2**63 - 1):
+        return array.astype(np.int64)
+    if array.dtype.kind == "b":
+        return array.astype(np.int64)
+    if array.dtype.kind != "f":
+        for row, value in enumerate(array.tolist()):
+            whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+            if not whole or not -(2**63) <= value < 2**63:
+                raise InputError(f"{what}: {_row(records, row)}: expected an integer level, found {value!r}")
+        return np.array([int(value) for value in array.tolist()], np.int64)
+    wrong = np.flatnonzero((array != np.trunc(array)) | ~(np.abs(array) < 2.0**63))
+    if len(wrong):
+        raise InputError(
+            f"{what}: {_row(records, int(wrong[0]))}: expected an integer level, found {array[wrong[0]]}; "
+            "levels are not cut to integers in silence"
+        )
+    return array.astype(np.int64)
