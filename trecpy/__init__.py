@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from trecpy.api import Evaluator as Evaluator
     from trecpy.api import evaluate as evaluate
     from trecpy.api import merge as merge
+    from trecpy.dense import evaluate_dense as evaluate_dense
     from trecpy.errors import TrecpyError as TrecpyError
     from trecpy.protocol import Protocol as Protocol
 
@@ -23,10 +24,11 @@ _HOMES = {
     "Protocol": "trecpy.protocol",
     "TrecpyError": "trecpy.errors",
     "evaluate": "trecpy.api",
+    "evaluate_dense": "trecpy.dense",
     "merge": "trecpy.api",
 }
 
-__all__ = ["Evaluation", "Evaluator", "Protocol", "TrecpyError", "__version__", "evaluate", "merge"]
+__all__ = ["Evaluation", "Evaluator", "Protocol", "TrecpyError", "__version__", "evaluate", "evaluate_dense", "merge"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.errors import FormatError, InputError, MeasureError, NothingScoredError, TopicError
+from trecpy.errors import FormatError, InputError, MeasureError
 from trecpy.evaluation import Counts, Scores, evaluate_blocks
 from trecpy.inputs import as_qrels, as_run
 from trecpy.kernels.dtypes import Reals
@@ -44,6 +44,15 @@ def evaluate(
     return Evaluator(qrels, measures, protocol=protocol, **options).evaluate(run)
 
 
+def options_to_protocol(protocol: Protocol | None, options: Mapping[str, Any]) -> Protocol:
+    """A protocol with some of its fields replaced. Raises InputError: no such field, or no such value."""
+    known = {field.name for field in fields(Protocol)}
+    for name in options:
+        if name not in known:
+            raise InputError(f"expected options called {', '.join(sorted(known))}, found {name}")
+    return replace(protocol or Protocol(), **options)
+
+
 class Evaluator:
     """
     Judgements and measures prepared once, for many runs. It does not change: the second call gives what the first gave.
@@ -54,11 +63,7 @@ class Evaluator:
     def __init__(
         self, qrels: Any, measures: Measures = "official", *, protocol: Protocol | None = None, **options: Any
     ) -> None:
-        known = {field.name for field in fields(Protocol)}
-        for name in options:
-            if name not in known:
-                raise InputError(f"expected options called {', '.join(sorted(known))}, found {name}")
-        self.protocol = replace(protocol or Protocol(), **options)
+        self.protocol = options_to_protocol(protocol, options)
         self.columns = parse_names(measures, self.protocol.compat)
         self.qrels, self.notes = as_qrels(qrels, self.protocol.compat)
         twice = self.qrels.documents.first_repeated()
@@ -241,6 +246,3 @@ def _has_summary(column: Column) -> bool:
 
 def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
-
-
-__all__ = ["Evaluation", "Evaluator", "NothingScoredError", "TopicError", "evaluate", "merge"]

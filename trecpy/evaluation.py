@@ -169,6 +169,13 @@ def evaluate_blocks(
     return scores.with_zeros(scorer.unjudged) if protocol.topics == "run" else scores
 
 
+def score_ranked(qrels: Qrels, ranked: Ranked, columns: Sequence[Column], protocol: Protocol) -> Scores:
+    """Score rankings that are joined with the judgements already, one of each topic, in the order of topics."""
+    scorer = _Scorer(qrels, columns, protocol)
+    scorer.fill(np.arange(len(qrels.topics)), ranked)
+    return scorer.result(len(qrels.topics), 0)
+
+
 def _some(block: Block, chosen: Integers) -> Block:
     """The rankings `chosen` of a block."""
     if len(chosen) == len(block.topics):
@@ -249,9 +256,7 @@ class _Scorer:
             a, c = ranked.repeated[b, :2].tolist()
             error = self._twice(block.topics[b], block.docno(a), "ranking", [block.line(a), block.line(c)])
             self.problems[int(places[b])] = error
-        units = self.judgements.units
-        self.ranked[places] = ranked.num_ret[np.cumsum(units[places + 1] - units[places]) - 1]
-        self._fill(places, ranked)
+        self.fill(places, ranked)
 
     def score_missing(self, places: Integers) -> None:
         """Score judged topics that the run lacks as if it had ranked one document outside the judgements."""
@@ -278,6 +283,13 @@ class _Scorer:
                 if column.name in self.texts:
                     for place in places.tolist():
                         self.texts[column.name][place] = b""
+
+    def fill(self, places: Integers, ranked: Ranked) -> None:
+        """Score topics whose rankings are joined with their judgements."""
+        units = self.judgements.units
+        self.scored[places] = True
+        self.ranked[places] = ranked.num_ret[np.cumsum(units[places + 1] - units[places]) - 1]
+        self._fill(places, ranked)
 
     def _fill(self, places: Integers, ranked: Ranked | None) -> None:
         """Compute the columns of some topics."""

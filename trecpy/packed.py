@@ -72,6 +72,16 @@ class Documents:
         kernel.index(data, spans, hashes, starts, table, slots, repeated)
         return cls(data, spans, hashes, starts, table, slots, repeated)
 
+    @classmethod
+    def anonymous(cls, starts: Integers) -> "Documents":
+        """Documents without docnos, which no ranking has to be looked up in."""
+        count, units = int(starts[-1]), len(starts) - 1
+        none, spans = np.zeros(0, np.uint8), np.zeros((count, 2), np.int64)
+        twice = np.full((units, 2), -1, np.int64)
+        return cls(
+            none, spans, np.zeros(count, np.uint64), starts, np.zeros(units + 1, np.int64), none.view(np.int32), twice
+        )
+
     def docno(self, j: int) -> bytes:
         """The docno of document j."""
         at, size = self.spans[j]
@@ -196,11 +206,13 @@ class Judgements:
         num_ret, row_starts = np.empty(rankings, np.int64), np.zeros(rankings + 1, np.int64)
         rank, level, document = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
         repeated = np.empty((len(places), 3), np.int64)
+        scores = as_stored(block.scores, protocol.compat) + 0.0  # -0.0 is 0.0, also bit by bit
         kernel.rank(
             block.data,
             block.spans,
             block.hashes,
-            as_stored(block.scores, protocol.compat),
+            scores,
+            scores.view(np.uint64),
             block.starts,
             units,
             self.documents.data,
@@ -217,6 +229,7 @@ class Judgements:
             np.empty(longest, np.int64),
             np.empty(longest, np.int64),
             np.empty(longest + 1, np.int64),
+            np.empty(257, np.int64),
             np.empty(kernel.table_size(longest), np.int32),
             num_ret,
             row_starts,

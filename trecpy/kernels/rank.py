@@ -14,7 +14,7 @@ LARGER_FIRST, SMALLER_FIRST, AS_GIVEN = 1, -1, 0
 # What is done with a document that is ranked twice: said, or one of the two dropped.
 REPORT, KEEP_FIRST, KEEP_LARGEST = range(3)
 
-_ONE = np.uint64(1)
+_ONE, _BYTE, _SIGN = np.uint64(1), np.uint64(255), np.uint64(1 << 63)
 
 
 def table_size(count: int) -> int:
@@ -84,13 +84,64 @@ def index(
 
 
 @inlined
-def _before(a: int, b: int, data: Bytes, spans: Integers, scores: Reals, ties: int) -> bool:
-    """Is record a ranked before record b, or with it?"""
-    if scores[a] > scores[b]:
-        return True
-    if scores[a] < scores[b]:
-        return False
+def _tied_before(a: int, b: int, data: Bytes, spans: Integers, ties: int) -> bool:
+    """Is record a ranked before record b, or with it, where their scores are equal?"""
     return ties * _compare(data, spans[a, 0], spans[a, 1], data, spans[b, 0], spans[b, 1]) >= 0
+
+
+@inlined
+def _insert(order: Integers, n: int, data: Bytes, spans: Integers, scores: Reals, ties: int) -> bool:
+    """
+    Sort order[:n] by insertion, unless that takes more than a few moves for each; then it is left half done.
+
+    Scores are compared in place and only equal ones by a helper: numba counts references to each array that a helper
+    takes, which costs 50 ns a call.
+    """
+    moves = 8 * n
+    for placed in range(1, n):
+        record = order[placed]
+        score = scores[record]
+        i = placed
+        while i > 0:
+            above = order[i - 1]
+            if scores[above] > score or (scores[above] == score and _tied_before(above, record, data, spans, ties)):
+                break
+            order[i] = above
+            i -= 1
+            moves -= 1
+        order[i] = record
+        if moves < 0:
+            return False
+    return True
+
+
+@compiled
+def _sort_roughly(order: Integers, n: int, bits: Words, spare: Integers, counts: Integers) -> None:
+    """
+    Sort order[:n] by the upper half of the scores' bits, largest first, without comparisons: 4 passes of 8 bits.
+
+    bits: uint64[N]  the scores' memory; spare: int64[n], counts: int64[257]  scratch
+    """
+    source, target = order, spare
+    for shift in (32, 40, 48, 56):
+        for j in range(257):
+            counts[j] = 0
+        for i in range(n):
+            counts[_descending(bits[source[i]], shift) + 1] += 1
+        for j in range(256):
+            counts[j + 1] += counts[j]
+        for i in range(n):
+            digit = _descending(bits[source[i]], shift)
+            target[counts[digit]] = source[i]
+            counts[digit] += 1
+        source, target = target, source
+
+
+@inlined
+def _descending(bits: np.uint64, shift: int) -> int:
+    """8 bits, from `shift` on, of an integer that grows as the double with these bits falls."""
+    key = bits if bits >= _SIGN else ~bits ^ _SIGN
+    return int((key >> np.uint64(shift)) & _BYTE)
 
 
 @compiled
@@ -100,41 +151,40 @@ def _sort(
     data: Bytes,
     spans: Integers,
     scores: Reals,
+    bits: Words,
     ties: int,
     order: Integers,
     spare: Integers,
     starts: Integers,
+    counts: Integers,
 ) -> None:
     """
     Put the records begin..end-1 in rank order into order[:end-begin].
 
-    Runs come sorted nearly always, but for the docnos of equal scores: insertion is linear then. Where it would have to
-    move more than a few records for each, what came in order is merged instead: n log n on any records.
-    spare, starts: int64[end - begin + 1]  scratch
+    Runs come sorted nearly always, but for the docnos of equal scores: insertion is linear then. Others are sorted
+    roughly first, which is linear too, and only where that does not do (many equal scores) what is in order is merged.
+    spare, starts: int64[end - begin + 1], counts: int64[257]  scratch
     """
     n = end - begin
-    moves = 8 * n
-    placed = 0
-    while placed < n and moves >= 0:
-        record = begin + placed
-        i = placed
-        while i > 0 and moves >= 0:
-            above = order[i - 1]
-            if scores[above] > scores[record] or _before(above, record, data, spans, scores, ties):
-                break
-            order[i] = above
-            i -= 1
-            moves -= 1
-        order[i] = record
-        placed += 1
-    if moves >= 0:
+    for i in range(n):
+        order[i] = begin + i
+    if _insert(order, n, data, spans, scores, ties):
+        return
+    if ties == AS_GIVEN:
+        for i in range(n):  # equal scores must stand as they came
+            order[i] = begin + i
+    _sort_roughly(order, n, bits, spare, counts)
+    if _insert(order, n, data, spans, scores, ties):
         return
     runs = 0
     for i in range(n):
-        order[i] = begin + i
-        if i == 0 or not _before(begin + i - 1, begin + i, data, spans, scores, ties):
-            starts[runs] = i
-            runs += 1
+        above, score = order[max(i - 1, 0)], scores[order[i]]
+        if i > 0 and (
+            scores[above] > score or (scores[above] == score and _tied_before(above, order[i], data, spans, ties))
+        ):
+            continue
+        starts[runs] = i
+        runs += 1
     starts[runs] = n
     while runs > 1:
         kept = 0
@@ -143,12 +193,13 @@ def _sort(
             high = starts[r + 2] if r + 1 < runs else middle
             i, j = low, middle
             for out in range(low, high):
-                if j >= high or (i < middle and _before(order[i], order[j], data, spans, scores, ties)):
-                    spare[out] = order[i]
-                    i += 1
-                else:
-                    spare[out] = order[j]
-                    j += 1
+                left = j >= high
+                if i < middle and not left:
+                    a, b = order[i], order[j]
+                    left = scores[a] > scores[b] or (scores[a] == scores[b] and _tied_before(a, b, data, spans, ties))
+                spare[out] = order[i] if left else order[j]
+                i += left
+                j += not left
             starts[kept] = low
             kept += 1
         starts[kept] = n
@@ -226,6 +277,7 @@ def rank(
     spans: Integers,
     hashes: Words,
     scores: Reals,
+    bits: Words,
     starts: Integers,
     units: Integers,
     judged_data: Bytes,
@@ -242,6 +294,7 @@ def rank(
     order: Integers,
     spare: Integers,
     runs: Integers,
+    counts: Integers,
     seen: Int32s,
     num_ret: Integers,
     row_starts: Integers,
@@ -254,7 +307,8 @@ def rank(
     Rank each topic of a block, and write a row for each document that the topic's judgements name, best rank first.
 
     Reads
-        data: uint8[]; spans: int64[N, >=2]; hashes: uint64[N]; scores: float64[N]  the run's records, topics together
+        data: uint8[]; spans: int64[N, >=2]; hashes: uint64[N]; scores, bits: float64[N] and the same memory
+            as uint64[N]  the run's records, topics together
         starts: int64[B+1]  records of topic b are starts[b]:starts[b+1]
         units: int64[B, 2]  first and last + 1 of the topic's units; a unit is one topic of the qrels, or one group
         judged_*, table, slots  as index() has them; judged_level: int64[J]
@@ -262,7 +316,7 @@ def rank(
         depth: documents that are kept
         judged_only: bool  drop documents without a level >= 0; every: bool  a row for every document that is kept
     Scratch
-        order, spare, runs: int64[longest topic + 1]; seen: int32[table_size(longest topic)]
+        order, spare, runs: int64[longest topic + 1]; counts: int64[257]; seen: int32[table_size(longest topic)]
     Writes, for Q rankings, one of each unit of each topic
         num_ret: int64[Q]  documents that are kept; row_starts: int64[Q+1]  rows of ranking q, the first 0 (as given)
         ranks, levels, documents: int64[M]  of each row: rank from 1; level, OUTSIDE or NEGATIVE; number of the judged
@@ -275,7 +329,7 @@ def rank(
     q = 0
     for b in range(len(starts) - 1):
         begin, end = starts[b], starts[b + 1]
-        _sort(begin, end, data, spans, scores, ties, order, spare, runs)
+        _sort(begin, end, data, spans, scores, bits, ties, order, spare, runs, counts)
         left = _find_repeated(begin, end, depth, duplicates, data, spans, hashes, order, spare, seen, repeated[b])
         kept = min(depth, left)
         for u in range(units[b, 0], units[b, 1]):
@@ -309,3 +363,22 @@ def rank(
             num_ret[q] = place
             row_starts[q + 1] = row
             q += 1
+
+
+@compiled
+def count_better(scores: Reals, row: Integers, column: Integers, better: Integers) -> None:
+    """
+    better: int64[M]  written: how many scores of the row are larger than scores[row[m], column[m]], or equal and later.
+
+    scores: float64[Q, D], none NaN; row, column: int64[M]
+    """
+    width = scores.shape[1]
+    for m in range(len(row)):
+        line = scores[row[m]]
+        score = line[column[m]]
+        count = 0
+        for j in range(width):
+            count += line[j] > score
+        for j in range(column[m] + 1, width):
+            count += line[j] == score
+        better[m] = count

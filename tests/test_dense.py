@@ -1,0 +1,120 @@
+"""Matrices: the same doubles as the same numbers in dicts; padding, ties, documents outside the candidates."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import trecpy
+from trecpy.errors import InputError
+from trecpy.registry import catalogue
+
+NAMES = [name for name, each in catalogue().items() if each.needs == ("qrels",) and each.known_to("10.0")]
+
+_SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12)
+
+
+@st.composite
+def matrices(draw: st.DrawFn, width: st.SearchStrategy[int] | None = None) -> tuple[Any, Any]:
+    shape = draw(_SHAPES) if width is None else (draw(st.integers(1, 5)), draw(width))
+    scores = draw(hnp.arrays(np.float64, shape, elements=st.sampled_from([0.0, 1.0, 1.5, -2.0, 7.25, -np.inf])))
+    labels = draw(hnp.arrays(np.int64, shape, elements=st.integers(-1, 3)))
+    return scores, labels
+
+
+def as_dicts(scores: Any, labels: Any) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    there = scores > -np.inf
+    topics = [f"{row:03d}" for row in range(len(scores))]
+    qrels = {
+        t: {f"{c:03d}": int(v) for c, v in enumerate(labels[r]) if there[r, c] and v >= 0} for r, t in enumerate(topics)
+    }
+    run = {t: {f"{c:03d}": float(v) for c, v in enumerate(scores[r]) if there[r, c]} for r, t in enumerate(topics)}
+    return qrels, run
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"judged_only": True}, {"depth": 3}, {"relevance_level": 2}, {"compat": "9.0.8"}]
+)
+@given(matrices())
+def test_the_doubles_are_those_of_dicts(options: dict[str, Any], given_matrices: tuple[Any, Any]) -> None:
+    scores, labels = given_matrices
+    names = [name for name in NAMES if catalogue()[name].known_to(options.get("compat", "10.0"))]
+    qrels, run = as_dicts(scores, labels)
+    expected = trecpy.evaluate(qrels, run, names, **options)
+    topics = list(run)
+    dense = trecpy.evaluate_dense(scores, labels, names, topics=topics, **options)
+    assert repr(dense.to_dict()) == repr(expected.to_dict())
+    assert repr(dense.summary) == repr(expected.summary)
+    assert dense.texts == expected.texts
+
+
+@given(matrices(st.integers(40, 60)))
+def test_sorted_and_counted_ranks_are_the_same(given_matrices: tuple[Any, Any]) -> None:
+    scores, labels = given_matrices
+    qrels, run = as_dicts(scores, labels)
+    dense = trecpy.evaluate_dense(scores, labels, ["map", "ndcg", "bpref"], topics=list(run))
+    assert repr(dense.to_dict()) == repr(trecpy.evaluate(qrels, run, ["map", "ndcg", "bpref"]).to_dict())
+
+
+def test_a_constant_score_gains_nothing_from_a_gold_in_column_0() -> None:
+    assert trecpy.evaluate_dense(np.ones((1, 4)), [[1, 0, 0, 0]], "RR")["RR"] == 1 / 4
+
+
+def test_padding_by_a_mask_or_by_infinity() -> None:
+    labels, mask = [[0, 1, 1]], np.array([[True, True, False]])
+    masked = trecpy.evaluate_dense([[1.0, 2.0, np.nan]], labels, ["num_ret", "num_rel", "map"], mask=mask)
+    padded = trecpy.evaluate_dense([[1.0, 2.0, -np.inf]], labels, ["num_ret", "num_rel", "map"])
+    assert masked.summary == padded.summary == {"num_ret": 2, "num_rel": 1, "map": 1.0}
+
+
+def test_docnos_decide_ties() -> None:
+    for docnos, expected in ([["b", "a"]], 1.0), ([["a", "b"]], 1 / 2), ([[2, 10]], 1.0):
+        assert trecpy.evaluate_dense([[1.0, 1.0]], [[1, 0]], "RR", docnos=docnos)["RR"] == expected
+
+
+def test_judged_documents_outside_the_candidates() -> None:
+    scores, labels = [[2.0, 1.0], [2.0, 1.0]], [[1, 0], [0, 1]]
+    inside = trecpy.evaluate_dense(scores, labels, ["recall_10", "ndcg_cut_10"])
+    assert inside["R@10"] == 1.0
+    more = trecpy.evaluate_dense(scores, labels, ["recall_10"], num_rel=[2, 4])
+    assert more.per_query.tolist() == [[1 / 2], [1 / 4]]
+    outside = trecpy.evaluate_dense(scores, labels, ["recall_10", "ndcg_cut_10"], outside=[[3, np.nan], [1, 1]])
+    qrels = {"0": {"0": 1, "1": 0, "x": 3}, "1": {"0": 0, "1": 1, "x": 1, "y": 1}}
+    run = {"0": {"0": 2.0, "1": 1.0}, "1": {"0": 2.0, "1": 1.0}}
+    assert outside.to_dict() == trecpy.evaluate(qrels, run, ["recall_10", "ndcg_cut_10"]).to_dict()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64, np.uint8])
+def test_types_of_scores_and_labels(dtype: type) -> None:
+    scores = np.array([[3, 1, 2]], dtype)
+    for label in (np.int8, np.int64, np.uint8, np.float32, bool):
+        assert trecpy.evaluate_dense(scores, np.array([[0, 1, 0]], label), "RR")["RR"] == 1 / 3
+
+
+def test_values_stand_in_the_order_of_rows() -> None:
+    evaluation = trecpy.evaluate_dense(np.ones((12, 1)), np.eye(12, 1, dtype=int), "P_1")
+    assert evaluation.topics == tuple(map(str, range(12)))
+    assert evaluation.per_query[:, 0].tolist() == [1.0] + [0.0] * 11
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "options", "said"),
+    [
+        ([1.0, 2.0], [[1, 0]], {}, r"scores: expected numbers \[queries, candidates\], found float64 \[2\]"),
+        ([[1.0, 2.0]], [[1]], {}, r"labels: expected shape \[1, 2\] as scores have, found \[1, 1\]"),
+        ([[np.nan]], [[1]], {}, "scores: row 0, column 0: expected a number, found nan"),
+        ([[1.0]], [[0.5]], {}, "labels: row 0, column 0: expected an integer, found 0.5"),
+        ([["a"]], [[1]], {}, "scores: expected numbers"),
+        ([[1.0]], [[1]], {"mask": [[1]]}, "mask: expected bool"),
+        ([[1.0]], [[1]], {"docnos": [["a", "b"]]}, "docnos: expected shape"),
+        ([[1.0]], [[1]], {"num_rel": [0]}, "num_rel: row 0: expected at least the 1 that are labelled, found 0"),
+        ([[1.0]], [[1]], {"topics": ["a", "b"]}, "topics: expected 1 different ids, found 2"),
+        ([[1.0]], [[1]], {"ties": "input"}, "evaluate_dense: expected relevance_level >= 0"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(scores: Any, labels: Any, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        trecpy.evaluate_dense(scores, labels, "map", **options)
