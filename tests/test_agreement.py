@@ -2,13 +2,16 @@
 
 import math
 
+import ir_measures
 import pytrec_eval
 from hypothesis import given, note
 from hypothesis import strategies as st
 from oracles import NOT_NUMBERS, by_topic, offered_by_both, ours, terrier
 from strategies import Collection, collections
 
+import trecpy
 from trecpy.errors import NothingScoredError
+from trecpy.numbers import strtod
 from trecpy.protocol import Protocol
 from trecpy.registry import Aggregate, catalogue
 
@@ -59,3 +62,40 @@ def test_means_are_sequential_sums_in_byte_order(collection: Collection) -> None
                 assert value == total
             case Aggregate.GEOMETRIC:
                 assert value == math.exp(total / len(values))
+
+
+# By name, as ir_measures writes them. Its pytrec_eval provider computes these; RR@k is its own, by another ranking of
+# ties (input order), so that it is compared on runs without ties only.
+_IR_NAMES = ["AP", "AP@5", "AP(rel=2)", "nDCG", "nDCG@5", "P@3", "P(rel=2)@3", "R@5", "RR", "Rprec", "Bpref",
+             "Success@2", "SetP", "infAP", "IPrec@0.3", "NumRet", "NumRel"]  # fmt: skip
+
+
+@given(collections(lowest=0))
+def test_values_are_those_of_ir_measures(collection: Collection) -> None:
+    scores = {t: {d: strtod(s.encode())[0] for d, s in docs.items()} for t, docs in collection.run.items()}
+    both = [t for t in collection.qrels if t in scores]
+    asked = [ir_measures.parse_measure(name) for name in _IR_NAMES]
+    theirs = {
+        (metric.query_id, str(metric.measure)): metric.value
+        for metric in ir_measures.pytrec_eval.iter_calc(asked, collection.qrels, scores)
+        if metric.query_id in both
+    }
+    if both:
+        for measure in asked:
+            ours = trecpy.evaluate(collection.qrels, scores, measure, compat="9.0.8", topics="both")
+            (column,) = ours.columns
+            for topic in both:
+                assert ours.to_dict()[topic][column] == theirs[topic, str(measure)], (topic, measure)
+
+
+@given(collections(lowest=0), st.integers(1, 4))
+def test_reciprocal_rank_with_a_cutoff_is_that_of_ir_measures(collection: Collection, k: int) -> None:
+    distinct = {t: {d: float(place) for place, d in enumerate(docs)} for t, docs in collection.run.items()}
+    both = [t for t in collection.qrels if t in distinct]
+    theirs = {
+        metric.query_id: metric.value
+        for metric in ir_measures.iter_calc([ir_measures.RR @ k], collection.qrels, distinct)
+    }
+    if both:
+        ours = trecpy.evaluate(collection.qrels, distinct, f"RR@{k}", topics="both").to_dict()
+        assert {t: ours[t][f"RR@{k}"] for t in both} == {t: theirs[t] for t in both}

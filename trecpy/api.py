@@ -18,7 +18,7 @@ from trecpy.protocol import Protocol
 from trecpy.registry import Aggregate, Column
 from trecpy.text import quoted
 
-Measures = str | Iterable[object]
+Measures = object  # a name, a measure of ir_measures, or several of them
 
 
 def evaluate(

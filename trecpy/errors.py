@@ -26,11 +26,11 @@ class UsageError(TrecpyError):
     """An option, an argument or its value is wrong."""
 
 
-class MeasureError(UsageError):
+class MeasureError(UsageError, ValueError):
     """No measure or nickname has this name."""
 
 
-class ParameterError(TrecpyError):
+class ParameterError(TrecpyError, ValueError):
     """A measure is known but its parameters cannot be read, or a format is not known."""
 
     exit_code = 2

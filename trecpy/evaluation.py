@@ -298,7 +298,7 @@ class _Scorer:
         try:
             for c, column in enumerate(self.columns):
                 if not column.measure.needs:
-                    self.values[places, c] = 1.0
+                    self.values[places, c] = not column.measure.text
                 elif views:
                     arguments = () if column.parameter is None else (column.parameter,)
                     with np.errstate(all="ignore"):

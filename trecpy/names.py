@@ -39,7 +39,7 @@ _IR_NAMES = {
 _DIALECT = re.compile(r"^(?P<name>[^@()]+?)(?:\((?P<options>[^()]*)\))?(?:@(?P<cutoff>.+))?$")
 
 
-def parse_names(names: "str | Iterable[object]", compat: Compat) -> list[Column]:
+def parse_names(names: object, compat: Compat) -> list[Column]:
     """
     The columns that names stand for, in the order of printing, each once.
 
@@ -48,9 +48,11 @@ def parse_names(names: "str | Iterable[object]", compat: Compat) -> list[Column]
     Raises MeasureError: a name that is not known. ParameterError: a cutoff below 1.
     """
     wanted: dict[tuple[str, int | None], Column] = {}
-    for name in [names] if isinstance(names, str) else list(names):
-        for column in parse_name(str(name), compat):
-            wanted.setdefault((column.name, column.level), column)
+    for name in [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names):
+        for column in [name] if isinstance(name, Column) else parse_name(str(name), compat):
+            key = column.name, column.level
+            if key not in wanted or column.given:
+                wanted[key] = column
     if not wanted:
         raise MeasureError("measures: expected at least one, found none")
     order = {name: place for place, name in enumerate(catalogue())}
@@ -85,7 +87,7 @@ def _own(text: str, compat: Compat) -> list[Column] | None:
     base, _, parameter = text.rpartition("_")
     if base in measures and measures[base].offered(compat) and parameter:
         kind = measures[base].parameters
-        if isinstance(kind, Cutoffs) and not parameter.isdigit():
+        if isinstance(kind, Cutoffs) and not re.fullmatch(r"[0-9]+(,[0-9]+)*", parameter):
             return None
         if isinstance(kind, Cutoffs | Points | LevelGains):
             return measures[base].columns(parameter, compat)
