@@ -33,6 +33,7 @@ from trecpy.numbers import strtod
 from trecpy.registry import catalogue
 
 NAMES = [name for name, each in catalogue().items() if each.needs == ("qrels",) and each.known_to("10.0")]
+NAMES_9 = [name for name in NAMES if catalogue()[name].known_to("9.0.8")]
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 1}}
 RUN = {"q1": {"a": 1.0, "b": 2.0, "x": 0.5}, "q2": {"x": 3.0, "a": 2.0}}
 
@@ -268,6 +269,12 @@ def test_what_an_evaluation_holds() -> None:
     assert "<td>map</td><td>0.3750</td>" in evaluation._repr_html_()
     with pytest.raises(ValueError, match="read-only"):
         evaluation.per_query[0, 0] = 1.0
+    evaluation.summary["map"] = 9.0
+    assert evaluation["map"] == 3 / 8
+    assert "AP" in evaluation
+    assert "bpref" not in evaluation
+    with pytest.raises(TypeError):
+        list(evaluation)  # type: ignore[call-overload]
 
 
 def test_frames() -> None:
@@ -293,7 +300,18 @@ def test_parts_merge_into_the_doubles_of_the_whole(collection: Collection, cut: 
     assert merged.texts == whole.texts
 
 
+@pytest.mark.parametrize("topics", ["qrels", "both", "run"])
+def test_runs_of_one_evaluator_merge(topics: str) -> None:
+    evaluator = trecpy.Evaluator(QRELS, [*NAMES_9, "num_q"], compat="9.0.8", topics=topics)
+    merged = evaluator.evaluate({"q1": RUN["q1"]}) + evaluator.evaluate({"q2": RUN["q2"]})
+    whole = evaluator.evaluate(RUN)
+    assert (repr(merged.summary), merged.counts) == (repr(whole.summary), whole.counts)
+
+
 def test_what_does_not_merge() -> None:
+    for wrong in ((), (1,), ([],)):
+        with pytest.raises(InputError, match="merge: expected"):
+            trecpy.merge(*wrong)
     a, b = trecpy.evaluate(QRELS, RUN, "map"), trecpy.evaluate({"q3": {"a": 1}}, RUN, "P_5")
     with pytest.raises(InputError, match="found 'q1' in two"):
         a + a
@@ -365,6 +383,25 @@ def test_an_evaluator_in_many_threads() -> None:
         ({"q": {"a": "1"}}, RUN, "expected an integer level, found '1'"),
         ({"q": {"a": 2**63}}, RUN, "expected an integer level"),
         ({"q": ["a"]}, RUN, "qrels: expected a level for each document"),
+        ([(1, 0, 5, 1)], RUN, r"qrels: row 0: expected \(topic, docno, value\), found \(1, 0, 5, 1\)"),
+        (QRELS, (["q1"] * 3, ["a", "b", "c"], [3, 2, 1]), "run: three lists may be columns or rows"),
+        (QRELS, (np.array(["q1"]), np.array(["a"]), np.ma.array([1.0], mask=[1])), "run: expected .* masked float64"),
+        (QRELS, (np.array(["q1"]), np.array(["a"]), np.array([[1.0]])), "run: expected a column of numbers"),
+        (QRELS, (np.array(1), np.array(2), np.array(3)), "run: row 0: expected"),
+        (QRELS, pl.DataFrame({"qid": ["q1"], "docno": [1.5], "score": [1.0]}), "run: expected docnos, strings or "),
+        (QRELS, pl.DataFrame({"qid": ["q1"], "docno": [""], "score": [1.0]}), "run: row 0: expected a docno, found an"),
+        (QRELS, pl.DataFrame({"qid": ["q1"], "docno": ["a"], "score": [None]}, schema_overrides={"score": pl.Float64}),
+         "run: row 0 .* found a missing value"),
+        (QRELS, pd.DataFrame({"qid": ["q1"], "docno": pd.to_datetime(["2020-01-01"]), "score": [1.0]}),
+         "run: expected a column of docnos"),
+        (QRELS, pd.Series([1.0]), "run: expected a path"),
+        (QRELS, pd.DataFrame([["q1", "a", 1.0]], columns=["qid", "score", "score"]), "found 'score' twice"),
+        (QRELS, {"q1": {"\ud800": 1}}, "run: expected docnos that UTF-8 can write"),
+        (QRELS, {"q1": {"a": [1.0], "b": [2.0]}}, r"run: row 0 .*: expected a score, found \[1.0\]"),
+        (QRELS, {"q1": {"a": 1.5, "b": "x"}}, r"run: row 1 \(topic 'q1', docno 'b'\): expected a score, found 'x'"),
+        (QRELS, {"q1": {"a": 10**400}}, "run: row 0 .*: expected a score"),
+        (QRELS, {"q1": {10**5000: 1}}, "run: row 0: expected a docno"),
+        ({"q": {"a": 10**5000}}, RUN, "qrels: row 0 .*: expected an integer level"),
         ({"q": {"a": 1, "b": 0}, "r": ["c"]}, RUN, "qrels: expected dicts of documents, or lists of them, found both"),
     ],
 )  # fmt: skip
@@ -373,12 +410,53 @@ def test_what_is_wrong_is_named(qrels: Any, run: Any, said: str) -> None:
         trecpy.evaluate(qrels, run, "map")
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    scores = np.array([np.float32(1), np.int64(2)], object)
+    run = (np.array(["q1", "q1"], object), np.array(["a", "b"], object), scores)
+    assert trecpy.evaluate(QRELS, run, "RR", topics="both")["RR"] == 1 / 2
+    assert trecpy.evaluate(QRELS, {"q1": {"a": np.float16(1)}}, "RR", topics="both")["RR"] == 1.0
+
+
+def test_large_levels_stay_exact_beside_floats() -> None:
+    qrels = {"q": {"a": 2**53 + 1, "b": 2**53, "c": 1.0}}
+    assert trecpy.evaluate(qrels, {"q": ["a"]}, "map", relevance_level=2**53 + 1)["map"] == 1.0
+
+
+def test_qrels_frames_of_beir() -> None:
+    qrels = pd.DataFrame({"query-id": ["q1"], "corpus-id": ["a"], "score": [1]})
+    assert trecpy.evaluate(qrels, RUN, "RR")["RR"] == 1 / 2
+
+
+def test_parameters_that_have_no_effect_are_errors() -> None:
+    for name in ("recip_rank.10", "map.5", "P.5.5", "IPrec@x", "ndcg_cut.5 10", "ndcg.1="):
+        with pytest.raises((ParameterError, MeasureError)):
+            trecpy.evaluate(QRELS, RUN, name)
+
+
+def test_points_that_are_printed_alike_stay_apart() -> None:
+    qrels = {"q": {f"d{i}": 1 for i in range(200)}}
+    run = {"q": [*(f"d{i}" for i in range(60)), *(f"y{i}" for i in range(500)), "d60", "d61"]}
+    both = trecpy.evaluate(qrels, run, ["IPrec@0.30", "IPrec@0.304"])
+    assert both.columns == ("iprec_at_recall_0.3", "iprec_at_recall_0.304")
+    for name in ("IPrec@0.30", "IPrec@0.304"):
+        assert both[name] == trecpy.evaluate(qrels, run, name)[name]
+    assert both["IPrec@0.30"] > both["IPrec@0.304"]
+    with pytest.raises(MeasureError):
+        trecpy.evaluate(qrels, run, "IPrec@0.30")["IPrec@0.304"]
+
+
+def test_exceptions_can_be_named() -> None:
+    for name in ("InputError", "MeasureError", "NothingScoredError", "TopicError", "FormatError"):
+        assert issubclass(getattr(trecpy, name), trecpy.TrecpyError)
+    assert issubclass(trecpy.InputError, ValueError)
+
+
 def test_whole_floats_are_levels() -> None:
     assert trecpy.evaluate({"q": {"a": 1.0, "b": True}}, {"q": ["a", "b"]}, "map")["map"] == 1.0
 
 
 def test_judgements_given_twice() -> None:
-    with pytest.raises(FormatError, match="qrels: expected a document once in a topic, found 'a' twice"):
+    with pytest.raises(FormatError, match="qrels: topic 'q': expected a document once, found 'a' twice"):
         trecpy.evaluate([("q", "a", 1), ("q", "a", 0)], RUN, "map")
 
 
@@ -388,8 +466,12 @@ def test_judgements_given_twice() -> None:
         ({"topic": "both"}, "expected options called .*topics.*, found topic"),
         ({"topics": "all"}, "topics: expected 'qrels', 'both', 'run', 'same', found 'all'"),
         ({"depth": -1}, "depth: expected a number >= 0 or None, found -1"),
-        ({"relevance_level": 1.5}, "relevance_level: expected an integer, found 1.5"),
+        ({"relevance_level": 1.5}, "relevance_level: expected an integer of 64 bits, found 1.5"),
         ({"compat": "9"}, "compat: expected '10.0', '9.0.8', found '9'"),
+        ({"relevance_level": 2**63}, "relevance_level: expected an integer of 64 bits, found 9223372036854775808"),
+        ({"judged_only": "False"}, "judged_only: expected True or False, found 'False'"),
+        ({"ignore_self": []}, r"ignore_self: expected True or False, found \[\]"),
+        ({"protocol": {"depth": 1}}, "protocol: expected a trecpy.Protocol, found {'depth': 1}"),
     ],
 )
 def test_options_that_are_wrong(options: dict[str, Any], said: str) -> None:

@@ -85,12 +85,14 @@ def test_a_wrong_option_is_one_line_and_the_usage(arguments: list[str], said: st
 @pytest.mark.parametrize(
     ("measure", "said"),
     [
-        ("MAP", "-m MAP: no measure or nickname is called 'MAP'; near it are map"),
+        ("MAP", "-m MAP: no measure or nickname is called 'MAP'; here it is called 'map'"),
+        ("nDCG@10", "-m nDCG@10: no measure or nickname is called 'nDCG@10'; here it is called 'ndcg_cut.10'"),
+        ("ndcg_ct.10", "-m ndcg_ct.10: no measure or nickname is called 'ndcg_ct'; near it are ndcg_cut"),
         ("ndcg_cut_10", "-m ndcg_cut_10: no measure or nickname is called 'ndcg_cut_10'; that column is asked for by "
          "'ndcg_cut.10'"),
         ("iprec_at_recall_0.10", "-m iprec_at_recall_0.10: no measure or nickname is called 'iprec_at_recall_0'; that "
          "column is asked for by 'iprec_at_recall.0.10'"),
-        ("RR", "-m RR: no measure or nickname is called 'RR' in trec_eval 10.0; it is one of trecpy"),
+        ("RR", "-m RR: no measure or nickname is called 'RR'; it is trecpy's own, and scored from Python only"),
         ("P.", "-m P.: expected parameters behind the dot, found nothing"),
         ("a\n\x1b[31m", r"-m a\n\x1b[31m: no measure or nickname is called 'a\n\x1b[31m'"),
     ],

@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from trecpy.api import evaluate as evaluate
     from trecpy.api import merge as merge
     from trecpy.dense import evaluate_dense as evaluate_dense
+    from trecpy.errors import FileError as FileError
+    from trecpy.errors import FormatError as FormatError
+    from trecpy.errors import InputError as InputError
+    from trecpy.errors import MeasureError as MeasureError
+    from trecpy.errors import NothingScoredError as NothingScoredError
+    from trecpy.errors import ParameterError as ParameterError
+    from trecpy.errors import TopicError as TopicError
     from trecpy.errors import TrecpyError as TrecpyError
+    from trecpy.errors import UsageError as UsageError
+    from trecpy.errors import ZScoreError as ZScoreError
     from trecpy.protocol import Protocol as Protocol
 
 __version__ = "0.1.0"
@@ -21,14 +30,41 @@ __version__ = "0.1.0"
 _HOMES = {
     "Evaluation": "trecpy.api",
     "Evaluator": "trecpy.api",
+    "FileError": "trecpy.errors",
+    "FormatError": "trecpy.errors",
+    "InputError": "trecpy.errors",
+    "MeasureError": "trecpy.errors",
+    "NothingScoredError": "trecpy.errors",
+    "ParameterError": "trecpy.errors",
     "Protocol": "trecpy.protocol",
+    "TopicError": "trecpy.errors",
     "TrecpyError": "trecpy.errors",
+    "UsageError": "trecpy.errors",
+    "ZScoreError": "trecpy.errors",
     "evaluate": "trecpy.api",
     "evaluate_dense": "trecpy.dense",
     "merge": "trecpy.api",
 }
 
-__all__ = ["Evaluation", "Evaluator", "Protocol", "TrecpyError", "__version__", "evaluate", "evaluate_dense", "merge"]
+__all__ = [
+    "Evaluation",
+    "Evaluator",
+    "FileError",
+    "FormatError",
+    "InputError",
+    "MeasureError",
+    "NothingScoredError",
+    "ParameterError",
+    "Protocol",
+    "TopicError",
+    "TrecpyError",
+    "UsageError",
+    "ZScoreError",
+    "__version__",
+    "evaluate",
+    "evaluate_dense",
+    "merge",
+]
 
 
 def __getattr__(name: str) -> Any:

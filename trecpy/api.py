@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.errors import FormatError, InputError, MeasureError
+from trecpy.errors import FormatError, InputError, MeasureError, ParameterError
 from trecpy.evaluation import Counts, Scores, evaluate_blocks
-from trecpy.inputs import as_qrels, as_run
+from trecpy.inputs import as_qrels, as_run, first_twice
 from trecpy.kernels.dtypes import Reals
-from trecpy.names import parse_name, parse_names
+from trecpy.names import key_of, parse_name, parse_names
 from trecpy.protocol import Protocol
 from trecpy.registry import Aggregate, Column
-from trecpy.text import quoted
+from trecpy.text import described, quoted
 
 Measures = object  # a name, a measure of ir_measures, or several of them
 
@@ -46,6 +46,8 @@ def evaluate(
 
 def options_to_protocol(protocol: Protocol | None, options: Mapping[str, Any]) -> Protocol:
     """A protocol with some of its fields replaced. Raises InputError: no such field, or no such value."""
+    if protocol is not None and not isinstance(protocol, Protocol):
+        raise InputError(f"protocol: expected a trecpy.Protocol, found {described(protocol)}")
     known = {field.name for field in fields(Protocol)}
     for name in options:
         if name not in known:
@@ -66,10 +68,12 @@ class Evaluator:
         self.protocol = options_to_protocol(protocol, options)
         self.columns = parse_names(measures, self.protocol.compat)
         self.qrels, self.notes = as_qrels(qrels, self.protocol.compat)
-        twice = self.qrels.documents.first_repeated()
-        if twice is not None:
-            docno = quoted(self.qrels.documents.docno(twice[0]))
-            raise FormatError(f"{self.qrels.name}: expected a document once in a topic, found {docno} twice")
+        documents = self.qrels.documents
+        units = np.flatnonzero(documents.repeated[:, 0] >= 0)
+        if len(units):
+            topic = quoted(self.qrels.topics[units[0]])
+            docno = quoted(documents.docno(int(documents.repeated[units[0], 0])))
+            raise FormatError(f"{self.qrels.name}: topic {topic}: expected a document once, found {docno} twice")
 
     def evaluate(self, run: Any) -> "Evaluation":
         """Score a run. Raises as evaluate() does."""
@@ -81,9 +85,16 @@ class Evaluator:
 
     def evaluate_many(self, runs: Mapping[str, Any] | Iterable[Any]) -> Iterator[tuple[str, "Evaluation"]]:
         """Score several runs, one after the other: name -> run, or paths, which are their own names."""
-        pairs = runs.items() if isinstance(runs, Mapping) else ((os.fspath(path), path) for path in runs)
-        for name, run in pairs:
-            yield name, self.evaluate(run)
+        if isinstance(runs, str | bytes) or not isinstance(runs, Iterable):
+            raise InputError(f"runs: expected a dict of runs by name, or paths, found {described(runs)}")
+        if isinstance(runs, Mapping):
+            for name, run in runs.items():
+                yield name, self.evaluate(run)
+            return
+        for path in runs:
+            if not isinstance(path, str | os.PathLike):
+                raise InputError(f"runs: expected paths, or a dict of runs by name, found {described(path)}")
+            yield os.fspath(path), self.evaluate(path)
 
 
 class Evaluation:
@@ -136,22 +147,41 @@ class Evaluation:
         return {name: [text.decode("latin-1") for text in texts] for name, texts in self._scores.texts.items()}
 
     @cached_property
+    def _values(self) -> dict[object, tuple[str, float]]:
+        """The summary by what tells columns apart."""
+        values = zip(self._scores.columns, self._scores.summary(), strict=True)
+        return {key_of(column): (column.name, value) for column, value in values if _has_summary(column)}
+
+    @property
     def summary(self) -> dict[str, float]:
         """Column -> value over all topics; columns of text are left out."""
-        values = zip(self._scores.columns, self._scores.summary(), strict=True)
-        return {column.name: value for column, value in values if _has_summary(column)}
+        return dict(self._values.values())
 
-    def __getitem__(self, name: str) -> float:
+    @property
+    def tag(self) -> str:
+        """The run tag: the sixth column of a run file's last line; empty where there is none."""
+        return self._tag.decode("utf-8", "backslashreplace")
+
+    def __getitem__(self, name: object) -> float:
         """The summary's value of a column, by any of its names. Raises MeasureError: it was not asked for."""
-        if name in self.summary:
+        if isinstance(name, str) and name in self.summary:
             return self.summary[name]
-        found = [column.name for column in parse_name(name, self.protocol.compat) if column.name in self.summary]
+        found = [key for column in parse_name(name, self.protocol.compat) if (key := key_of(column)) in self._values]
         if len(found) != 1:
-            raise MeasureError(f"{quoted(name)}: expected one of {', '.join(self.summary)}")
-        return self.summary[found[0]]
+            raise MeasureError(f"{quoted(str(name))}: expected one of {', '.join(self.summary) or 'none'}")
+        return self._values[found[0]][1]
 
-    def __add__(self, other: "Evaluation") -> "Evaluation":
-        return merge(self, other)
+    def __contains__(self, name: object) -> bool:
+        try:
+            self[name]
+        except (MeasureError, ParameterError):
+            return False
+        return True
+
+    __iter__ = None  # of topics, or of columns? Both have their own names
+
+    def __add__(self, other: object) -> "Evaluation":
+        return merge(self, other) if isinstance(other, Evaluation) else NotImplemented
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """{topic: {column: value}}, columns of numbers only."""
@@ -210,6 +240,11 @@ def merge(*evaluations: Evaluation) -> Evaluation:
 
     Raises InputError: a topic in two of them, other columns, or another protocol.
     """
+    for evaluation in evaluations:
+        if not isinstance(evaluation, Evaluation):
+            raise InputError(f"merge: expected evaluations, found {described(evaluation)}")
+    if not evaluations:
+        raise InputError("merge: expected at least one evaluation, found none")
     parts = [evaluation._scores for evaluation in evaluations]
     first = parts[0]
     names = [column.name for column in first.columns]
@@ -219,12 +254,13 @@ def merge(*evaluations: Evaluation) -> Evaluation:
         if part.protocol != first.protocol:
             raise InputError("merge: expected evaluations by the same protocol")
     topics = [topic for part in parts for topic in part.topics]
-    if len(set(topics)) < len(topics):
-        twice = next(topic for topic in topics if topics.count(topic) > 1)
+    if twice := first_twice(topics):
         raise InputError(f"merge: expected each topic in one evaluation, found {quoted(twice)} in two")
     order = sorted(range(len(topics)), key=topics.__getitem__)
     texts = {name: [text for part in parts for text in part.texts[name]] for name in first.texts}
-    counts = {field.name: sum(getattr(part.counts, field.name) for part in parts) for field in fields(Counts)}
+    judged: dict[bytes, int] = {}
+    for part in parts:
+        judged |= part.judged
     merged = Scores(
         columns=first.columns,
         protocol=first.protocol,
@@ -232,9 +268,11 @@ def merge(*evaluations: Evaluation) -> Evaluation:
         per_query=np.concatenate([part.per_query for part in parts])[order],
         texts={name: [column[t] for t in order] for name, column in texts.items()},
         problems={},
-        averaged=sum(part.averaged for part in parts),
-        num_positive=sum(part.num_positive for part in parts),
-        counts=Counts(**counts),
+        judged=judged,
+        present=frozenset().union(*(part.present for part in parts)),
+        unjudged=frozenset().union(*(part.unjudged for part in parts)) - judged.keys(),
+        without_relevant=sum(part.without_relevant for part in parts),
+        ranked=sum(part.ranked for part in parts),
         notes=[note for part in parts for note in part.notes],
     )
     return Evaluation(merged, evaluations[-1]._tag)

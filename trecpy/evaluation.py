@@ -52,7 +52,9 @@ class Scores:
     columns: C printed values; protocol: the conventions; topics: ids of the T scored topics in byte order
     per_query: float64[T, C]  0 in columns of text; texts: column name -> one text a topic
     problems: place in topics -> why that topic cannot be scored
-    averaged: topics whose mean it is; num_positive: judgements with a level above 0; notes: what was odd
+    judged: each judged topic that was asked for -> its judgements with a level above 0
+    present, unjudged: topics of the run that are judged, that are not
+    without_relevant, ranked: as Counts has them; notes: what was odd
     """
 
     columns: Sequence[Column]
@@ -61,10 +63,29 @@ class Scores:
     per_query: Reals
     texts: dict[str, list[bytes]]
     problems: dict[int, TopicError]
-    averaged: int
-    num_positive: int
-    counts: Counts
+    judged: dict[bytes, int]
+    present: frozenset[bytes]
+    unjudged: frozenset[bytes]
+    without_relevant: int
+    ranked: int
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def counts(self) -> Counts:
+        """How many topics and documents this is about."""
+        return Counts(
+            judged=len(self.judged),
+            run=len(self.present) + len(self.unjudged),
+            scored=len(self.topics),
+            missing=len(self.judged) - len(self.present),
+            without_relevant=self.without_relevant,
+            ranked=self.ranked,
+        )
+
+    @property
+    def averaged(self) -> int:
+        """Topics whose mean the summary is."""
+        return len(self.judged) if self.protocol.topics == "qrels" else len(self.topics)
 
     def standardised(self, zscores: ZScores) -> "Scores":
         """Each value replaced by (value - mean) / stddev of its topic and column; -1000000 where these are missing."""
@@ -92,8 +113,6 @@ class Scores:
             per_query=values[order],
             texts={name: [column[t] for t in order] for name, column in texts.items()},
             problems={order.index(t): problem for t, problem in self.problems.items()},
-            averaged=self.averaged + len(added),
-            counts=replace(self.counts, scored=self.counts.scored + len(added)),
         )
 
     def summary(self) -> list[float]:
@@ -113,7 +132,7 @@ class Scores:
             case Aggregate.SUM:
                 return total
             case Aggregate.RELEVANT:
-                return float(self.num_positive) if self.protocol.topics == "qrels" else total
+                return float(sum(self.judged.values())) if self.protocol.topics == "qrels" else total
             case Aggregate.GEOMETRIC:
                 total += (self.averaged - len(self.topics)) * _LOG_FLOOR
                 try:
@@ -159,13 +178,16 @@ def evaluate_blocks(
             f"expected the same topics in qrels and run, found {len(missing)} only in the qrels ({lacking or 'none'}) "
             f"and {len(scorer.unjudged)} only in the run ({beyond or 'none'})"
         )
+    present = np.flatnonzero(scorer.scored | ~wanted[:-1])  # a topic that was not asked for is not missing
     if protocol.scores_missing and len(missing):
         scorer.score_missing(missing)
     if not scorer.scored.any() and not (protocol.topics == "run" and scorer.unjudged):
         raise NothingScoredError("no topic has both judgements and a ranking" + _example_ids(judgements, only))
     if scorer.unfit is not None:
         raise scorer.unfit
-    scores = scorer.result(int(wanted.sum()), len(missing))
+    # trec_eval divides by all judged topics also where -D asks for one.
+    asked = np.arange(len(judgements.topics)) if protocol.topics == "qrels" else np.flatnonzero(wanted[:-1])
+    scores = scorer.result(asked, present)
     return scores.with_zeros(scorer.unjudged) if protocol.topics == "run" else scores
 
 
@@ -173,7 +195,8 @@ def score_ranked(qrels: Qrels, ranked: Ranked, columns: Sequence[Column], protoc
     """Score rankings that are joined with the judgements already, one of each topic, in the order of topics."""
     scorer = _Scorer(qrels, columns, protocol)
     scorer.fill(np.arange(len(qrels.topics)), ranked)
-    return scorer.result(len(qrels.topics), 0)
+    every = np.arange(len(qrels.topics))
+    return scorer.result(every, every)
 
 
 def _some(block: Block, chosen: Integers) -> Block:
@@ -351,26 +374,33 @@ class _Scorer:
         lines = [documents.line(first), documents.line(second)]
         return self._twice(self.judgements.topics[place], documents.docno(first), "qrels", lines)
 
-    def result(self, judged: int, missing: int) -> Scores:
-        """What came together, of `judged` topics that were asked for."""
+    def result(self, wanted: Integers, present: Integers) -> Scores:
+        """What came together. wanted: places of the topics that were asked for; present: of those that the run has."""
         chosen = np.flatnonzero(self.scored)
         order = {int(place): t for t, place in enumerate(chosen)}
         qrels = self.judgements if isinstance(self.judgements, Qrels) else None
-        complete = self.protocol.topics == "qrels"
-        without = 0 if qrels is None else int(np.count_nonzero(qrels.count(self.protocol.relevance_level)[chosen] == 0))
+        names = self.judgements.topics
+        if qrels is not None:
+            units = np.concatenate(([0], np.cumsum(qrels.count(1))))[qrels.units]
+            positive = np.diff(units)
+            relevant = np.diff(
+                np.concatenate(([0], np.cumsum(qrels.count(self.protocol.relevance_level))))[qrels.units]
+            )
+        else:
+            positive = relevant = np.zeros(len(names), np.int64)
         return Scores(
-            self.columns,
-            self.protocol,
-            [self.judgements.topics[place] for place in chosen.tolist()],
-            self.values if len(chosen) == len(self.values) else self.values[chosen],
-            {name: [texts[place] for place in chosen.tolist()] for name, texts in self.texts.items()},
-            {order[place]: problem for place, problem in self.problems.items()},
-            len(self.judgements.topics) if complete else len(chosen),
-            int(np.count_nonzero(qrels.level > 0)) if qrels is not None else 0,
-            Counts(
-                judged, judged - missing + len(self.unjudged), len(chosen), missing, without, int(self.ranked.sum())
-            ),
-            list(self._notes(qrels)),
+            columns=self.columns,
+            protocol=self.protocol,
+            topics=[names[place] for place in chosen.tolist()],
+            per_query=self.values if len(chosen) == len(self.values) else self.values[chosen],
+            texts={name: [texts[place] for place in chosen.tolist()] for name, texts in self.texts.items()},
+            problems={order[place]: problem for place, problem in self.problems.items()},
+            judged={names[place]: int(positive[place]) for place in wanted.tolist()},
+            present=frozenset(names[place] for place in present.tolist()),
+            unjudged=frozenset(self.unjudged),
+            without_relevant=int(np.count_nonzero(relevant[chosen] == 0)) if qrels is not None else 0,
+            ranked=int(self.ranked.sum()),
+            notes=list(self._notes(qrels)),
         )
 
     def _notes(self, qrels: Qrels | None) -> Iterator[str]:

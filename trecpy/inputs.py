@@ -22,12 +22,14 @@ from trecpy.kernels import rank
 from trecpy.kernels.dtypes import Bytes, Integers, Reals
 from trecpy.packed import Block, Judgements, Qrels, Records
 from trecpy.protocol import Compat
-from trecpy.text import quoted
+from trecpy.text import described, quoted
 
 # What pytrec_eval, ir_measures, PyTerrier, ranx, BEIR and MTEB call their columns.
+_FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
 TOPIC_NAMES = ("qid", "query_id", "query-id", "q_id", "topic", "topic_id", "query")
 DOCNO_NAMES = ("docno", "doc_id", "docid", "corpus-id", "corpus_id", "did", "pid", "document_id")
-LEVEL_NAMES = ("level", "relevance", "rel", "label", "grade")
+_LARGEST_ID = 10**100  # far beyond any id, and below what Python refuses to write as a decimal
+LEVEL_NAMES = ("level", "relevance", "rel", "label", "grade", "score")
 SCORE_NAMES = ("score", "sim")
 
 
@@ -103,9 +105,12 @@ def _source(given: Any, what: str) -> Source | None:
         return Source.open(given, twice=True)
     if isinstance(given, io.TextIOBase):
         raise InputError(f"{what}: expected a file opened in binary mode ('rb'), found one in text mode")
-    if hasattr(given, "readinto"):
+    if all(hasattr(given, name) for name in ("readinto", "seekable", "seek", "tell")):
         stream: ByteStream = given
-        return Source(stream, str(getattr(given, "name", what)), twice=True)
+        try:
+            return Source(stream, str(getattr(given, "name", what)), twice=True)
+        except ValueError as error:  # it was closed
+            raise InputError(f"{what}: cannot be read: {error}") from None
     return None
 
 
@@ -118,17 +123,33 @@ def _columns(given: Any, what: str, value_names: Sequence[str]) -> Columns:
         return _of_mapping(given, what)
     if (columns := _of_frame(given, what, value_names)) is not None:
         return columns
-    if isinstance(given, tuple) and len(given) == 3 and all(isinstance(part, np.ndarray) for part in given):
+    if isinstance(given, tuple) and len(given) == 3 and all(isinstance(part, list) for part in given):
+        raise InputError(f"{what}: three lists may be columns or rows: give NumPy arrays for columns, a list for rows")
+    if isinstance(given, tuple) and len(given) == 3 and all(_is_column(part) for part in given):
         if len({len(part) for part in given}) > 1:
             lengths = ", ".join(str(len(part)) for part in given)
             raise InputError(f"{what}: expected three columns of one length, found lengths {lengths}")
         return given
-    if isinstance(given, Iterable):
+    if isinstance(given, Iterable) and type(given).__module__.split(".")[0] not in _FRAME_LIBRARIES:
         return _of_tuples(given, what)
     raise InputError(
         f"{what}: expected a path, a binary file, a dict, a frame, three arrays or an iterable of (topic, docno, "
         f"value), found {type(given).__name__}"
     )
+
+
+def _is_column(part: Any) -> bool:
+    return isinstance(part, np.ndarray) and part.ndim > 0
+
+
+def first_twice(values: Iterable[Any]) -> Any:
+    """The first value that comes a second time, or None."""
+    seen = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
 
 
 def _of_mapping(given: Mapping[Any, Any], what: str) -> Columns:
@@ -143,7 +164,7 @@ def _of_mapping(given: Mapping[Any, Any], what: str) -> Columns:
         for topic, documents in given.items():
             if not isinstance(documents, Mapping | Sequence) or isinstance(documents, str | bytes):
                 raise InputError(
-                    f"{what}: topic {topic!r}: expected a dict of documents or a list of them, found "
+                    f"{what}: topic {described(topic)}: expected a dict of documents or a list of them, found "
                     f"{type(documents).__name__}"
                 )
         raise InputError(f"{what}: expected dicts of documents, or lists of them, found both")
@@ -160,16 +181,18 @@ class _Repeated:
 
 def _of_frame(given: Any, what: str, value_names: Sequence[str]) -> Columns | None:
     """The columns of a pandas, polars or pyarrow table."""
-    module = type(given).__module__.split(".")[0]
+    kinds = {(base.__module__.split(".")[0], base.__name__) for base in type(given).__mro__}
     column: Callable[[str], Any]
-    if module == "pandas":
+    if ("pandas", "DataFrame") in kinds:
         names, column = list(given.columns), lambda name: _of_series(given[name])
-    elif module == "polars":
+    elif ("polars", "DataFrame") in kinds:
         names, column = list(given.columns), lambda name: given.get_column(name).to_arrow()
-    elif module == "pyarrow":
+    elif ("pyarrow", "Table") in kinds:
         names, column = list(given.column_names), lambda name: given.column(name)
     else:
         return None
+    if twice := first_twice(names):
+        raise InputError(f"{what}: expected columns of different names, found {described(twice)} twice")
     found = []
     for role, known in (("topics", TOPIC_NAMES), ("documents", DOCNO_NAMES), ("values", value_names)):
         matches = [name for name in known if name in names]
@@ -197,8 +220,9 @@ def _of_tuples(given: Iterable[Any], what: str) -> Columns:
     if not rows and not isinstance(given, Sequence):
         raise InputError(f"{what}: expected (topic, docno, value) tuples, found an iterator that yields nothing")
     for number, row in enumerate(rows):
-        if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) < 3:
-            raise InputError(f"{what}: row {number}: expected (topic, docno, value), found {row!r}")
+        named = isinstance(row, tuple) and hasattr(row, "_fields") and len(row) > 3  # ir_measures has a fourth field
+        if isinstance(row, str | bytes) or not isinstance(row, Sequence) or not (named or len(row) == 3):
+            raise InputError(f"{what}: row {number}: expected (topic, docno, value), found {described(row)}")
     columns = list(zip(*rows, strict=False)) or [(), (), ()]
     return list(columns[0]), list(columns[1]), list(columns[2])
 
@@ -213,8 +237,7 @@ def _records(topics: Any, docnos: Any, what: str) -> Records:
     if isinstance(topics, _Repeated):
         ids, places = pack(topics.values, what, "topic")
         names = [ids[at : at + size].tobytes() for at, size in places.tolist()]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+        if twice := first_twice(names):
             raise InputError(f"{what}: expected a topic once, found {quoted(twice)} twice (an integer and its string?)")
         return Records(names, np.repeat(np.arange(len(names)), topics.counts), data, spans, hashes)
     ids, places = pack(topics, what, "topic")
@@ -236,21 +259,36 @@ def pack(values: Any, what: str, role: str) -> tuple[Bytes, Integers]:
     if type(values).__module__.split(".")[0] == "pyarrow":
         return _pack_arrow(values, what, role)
     if isinstance(values, np.ndarray):
+        if values.ndim != 1 or values.dtype.kind not in "OUSTiu" or np.ma.isMaskedArray(values):
+            raise InputError(f"{what}: expected a column of {role}s, strings or integers, found {_kind(values)}")
         values = values.tolist()
-    try:
-        text = "".join(values)
-        sizes = np.fromiter(map(len, values), np.int64, len(values))
-    except TypeError:
+    kinds = set(map(type, values))
+    if kinds == {int} and abs(max(values, key=abs)) < _LARGEST_ID:
+        values = list(map(str, values))
+    elif kinds - {str}:
         values = [_id(value, row, what, role) for row, value in enumerate(values)]
-        text = "".join(values)
+    try:
+        raw = "".join(values).encode("utf-8", "surrogateescape")
         sizes = np.fromiter(map(len, values), np.int64, len(values))
-    raw = text.encode("utf-8", "surrogateescape")
-    if len(raw) != len(text):
-        sizes = np.fromiter((len(value.encode("utf-8", "surrogateescape")) for value in values), np.int64, len(values))
+        if len(raw) != sizes.sum():
+            encoded = (len(value.encode("utf-8", "surrogateescape")) for value in values)
+            sizes = np.fromiter(encoded, np.int64, len(values))
+    except UnicodeEncodeError:
+        raise InputError(f"{what}: expected {role}s that UTF-8 can write, found half of a surrogate pair") from None
+    return np.frombuffer(raw, np.uint8), _spans(sizes, what, role)
+
+
+def _spans(sizes: Integers, what: str, role: str) -> Integers:
+    """int64[N, 2]: place and size of strings end to end. Raises InputError: an empty one."""
     if not sizes.all():
         raise InputError(f"{what}: row {int(np.argmin(sizes))}: expected a {role}, found an empty string")
-    at = np.cumsum(sizes) - sizes
-    return np.frombuffer(raw, np.uint8), np.stack((at, sizes), axis=1)
+    return np.stack((np.cumsum(sizes) - sizes, sizes), axis=1)
+
+
+def _kind(values: Any) -> str:
+    """What an array is, in few words."""
+    masked = "masked " if np.ma.isMaskedArray(values) else ""
+    return f"{masked}{values.dtype} {list(values.shape)}"
 
 
 def _id(value: Any, row: int, what: str, role: str) -> str:
@@ -258,9 +296,9 @@ def _id(value: Any, row: int, what: str, role: str) -> str:
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) < _LARGEST_ID:
         return str(int(value))
-    raise InputError(f"{what}: row {row}: expected a {role}, a string or an integer, found {value!r}")
+    raise InputError(f"{what}: row {row}: expected a {role}, a string or an integer, found {described(value)}")
 
 
 def _pack_arrow(values: Any, what: str, role: str) -> tuple[Bytes, Integers]:
@@ -274,26 +312,49 @@ def _pack_arrow(values: Any, what: str, role: str) -> tuple[Bytes, Integers]:
         raise InputError(
             f"{what}: row {values.is_null().index(True).as_py()}: expected a {role}, found a missing value"
         )
-    if pa.types.is_integer(values.type):
+    if pa.types.is_integer(values.type) or str(values.type) == "string_view":
         values = values.cast(pa.string())
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-        try:
-            values = values.cast(pa.large_string())
-        except pa.ArrowInvalid as error:
-            raise InputError(f"{what}: expected {role}s, strings or integers, found {values.type}") from error
-        except pa.ArrowNotImplementedError as error:
-            raise InputError(f"{what}: expected {role}s, strings or integers, found {values.type}") from error
+        raise InputError(f"{what}: expected {role}s, strings or integers, found {values.type}")
     _, offsets, data = values.buffers()
     kind = np.int64 if pa.types.is_large_string(values.type) else np.int32
     bounds = np.frombuffer(offsets, kind)[values.offset : values.offset + len(values) + 1].astype(np.int64)
     raw = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
-    return raw, np.stack((bounds[:-1], np.diff(bounds)), axis=1)
+    spans = _spans(np.diff(bounds), what, role)
+    spans[:, 0] += bounds[0] if len(bounds) else 0
+    return raw, spans
 
 
-def _numbers(values: Any) -> np.ndarray[Any, Any]:
+def _numbers(values: Any, records: Records, what: str, role: str) -> np.ndarray[Any, Any]:
+    """Values as an array of integers or floats. Raises InputError: one that is neither."""
     if type(values).__module__.split(".")[0] == "pyarrow":
-        return np.asarray(values.to_numpy(zero_copy_only=False) if hasattr(values, "buffers") else values.to_numpy())
-    return np.asarray(values)
+        if values.null_count:
+            row = values.is_null().to_pylist().index(True)
+            raise InputError(f"{what}: {_row(records, row)}: expected {role}, found a missing value")
+        values = np.asarray(values.to_numpy(zero_copy_only=False) if hasattr(values, "buffers") else values.to_numpy())
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1 or values.dtype.kind not in "Obiuf" or np.ma.isMaskedArray(values):
+            raise InputError(f"{what}: expected a column of numbers, found {_kind(values)}")
+        if values.dtype.kind != "O":
+            return values
+        values = values.tolist()
+    if len(values) != len(records.topic):
+        raise InputError(f"{what}: expected as many values as documents, found {len(values)}")
+    kinds = set(map(type, values))
+    if not kinds <= {int, float}:
+        for row, value in enumerate(values):
+            plain = isinstance(value, int | float | np.integer | np.floating | np.bool_)
+            if not plain or (role == "a score" and isinstance(value, bool | np.bool_)):
+                raise InputError(f"{what}: {_row(records, row)}: expected {role}, found {described(value)}")
+        values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if role == "an integer level" and float in kinds and any(abs(v) > 2**53 for v in values if isinstance(v, int)):
+        values = [int(v) if isinstance(v, int) or v.is_integer() else v for v in values]  # exact, where floats are not
+    try:
+        array = np.asarray(values)
+        return array if array.dtype.kind in "biuf" else array.astype(np.float64)
+    except OverflowError:
+        row = next(row for row, value in enumerate(values) if abs(value) >= 2**63)
+        raise InputError(f"{what}: {_row(records, row)}: expected {role}, found {described(values[row])}") from None
 
 
 def _row(records: Records, row: int) -> str:
@@ -304,12 +365,7 @@ def _row(records: Records, row: int) -> str:
 
 def _scores(values: Any, records: Records, what: str) -> Reals:
     """float64[N]. Raises InputError: a score that is no number, or NaN."""
-    array = _numbers(values)
-    if array.dtype.kind not in "fiu":
-        for row, value in enumerate(array.tolist()):
-            if not isinstance(value, int | float) or isinstance(value, bool):
-                raise InputError(f"{what}: {_row(records, row)}: expected a score, found {value!r}")
-    scores = array.astype(np.float64)
+    scores = _numbers(values, records, what, "a score").astype(np.float64)
     if np.isnan(scores).any():
         row = int(np.flatnonzero(np.isnan(scores))[0])
         raise InputError(f"{what}: {_row(records, row)}: expected a score, found nan")
@@ -318,18 +374,11 @@ def _scores(values: Any, records: Records, what: str) -> Reals:
 
 def _levels(values: Any, records: Records, what: str) -> Integers:
     """int64[N]. Raises InputError: a level that is no integer (a float that is whole is one)."""
-    array = _numbers(values)
-    if array.dtype.kind in "iu" and not (array.dtype.kind == "u" and array.size and array.max() > 2**63 - 1):
-        return array.astype(np.int64)
-    if array.dtype.kind == "b":
-        return array.astype(np.int64)
-    if array.dtype.kind != "f":
-        for row, value in enumerate(array.tolist()):
-            whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-            if not whole or not -(2**63) <= value < 2**63:
-                raise InputError(f"{what}: {_row(records, row)}: expected an integer level, found {value!r}")
-        return np.array([int(value) for value in array.tolist()], np.int64)
-    wrong = np.flatnonzero((array != np.trunc(array)) | ~(np.abs(array) < 2.0**63))
+    array = _numbers(values, records, what, "an integer level")
+    if array.dtype.kind == "f":
+        wrong = np.flatnonzero((array != np.trunc(array)) | ~(np.abs(array) < 2.0**63))
+    else:
+        wrong = np.flatnonzero(array > 2**63 - 1) if array.dtype.kind == "u" else np.zeros(0, np.int64)
     if len(wrong):
         raise InputError(
             f"{what}: {_row(records, int(wrong[0]))}: expected an integer level, found {array[wrong[0]]}; "

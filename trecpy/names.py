@@ -16,7 +16,7 @@ from dataclasses import replace
 from trecpy.errors import MeasureError, ParameterError
 from trecpy.protocol import Compat
 from trecpy.registry import NO_PARAMETERS, Column, Cutoffs, LevelGains, Points, Request, catalogue, columns, nicknames
-from trecpy.text import quoted
+from trecpy.text import described, quoted
 
 # Other people's names, folded: without a cutoff, and with one.
 _WHOLE = {
@@ -47,21 +47,36 @@ def parse_names(names: object, compat: Compat) -> list[Column]:
 
     Raises MeasureError: a name that is not known. ParameterError: a cutoff below 1.
     """
-    wanted: dict[tuple[str, int | None], Column] = {}
-    for name in [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names):
-        for column in [name] if isinstance(name, Column) else parse_name(str(name), compat):
-            key = column.name, column.level
-            if key not in wanted or column.given:
-                wanted[key] = column
+    wanted: dict[object, Column] = {}
+    several = isinstance(names, Iterable) and not isinstance(names, str | bytes)
+    for name in list(names) if several else [names]:  # type: ignore[call-overload]
+        for column in [name] if isinstance(name, Column) else parse_name(name, compat):
+            if key_of(column) not in wanted or column.given:
+                wanted[key_of(column)] = column
     if not wanted:
         raise MeasureError("measures: expected at least one, found none")
     order = {name: place for place, name in enumerate(catalogue())}
-    return sorted(wanted.values(), key=lambda column: order[column.measure.name])
+    columns = sorted(wanted.values(), key=lambda column: order[column.measure.name])
+    names_used = [column.name for column in columns]
+    # Points that differ behind the second decimal are printed alike; here each has a name of its own.
+    return [
+        replace(column, name=f"{column.measure.name}_{column.parameter}")
+        if names_used.count(column.name) > 1
+        else column
+        for column in columns
+    ]
 
 
-def parse_name(text: str, compat: Compat) -> list[Column]:
-    """The columns that one name stands for."""
-    text = text.strip()
+def key_of(column: Column) -> object:
+    """What tells columns apart, whatever they are called."""
+    return column.measure.name, column.parameter, column.level
+
+
+def parse_name(name: object, compat: Compat) -> list[Column]:
+    """The columns that one name, or one measure object of ir_measures, stands for."""
+    if not isinstance(name, str) and not hasattr(name, "NAME"):
+        raise MeasureError(f"measures: expected a name or a measure of ir_measures, found {described(name)}")
+    text = str(name).strip()
     found = _own(text, compat)
     if found is None:
         found = _own(_folded(text, compat), compat)
@@ -69,6 +84,11 @@ def parse_name(text: str, compat: Compat) -> list[Column]:
         found = _dialect(text, compat)
     if found is None:
         raise MeasureError(f"measures: {quoted(text)} is not known{_near(text, compat)}")
+    base, dot, given = text.partition(".")
+    kind = catalogue()[base].parameters if base in catalogue() else None
+    if dot and kind is not None and (kind is NO_PARAMETERS or kind.odd(given.encode().split(b","))):
+        why = kind.odd(given.encode().split(b",")) or f"{base} takes no parameters"
+        raise ParameterError(f"measures: {quoted(text)}: {why.split(';')[0]}")
     return found
 
 
@@ -113,8 +133,9 @@ def _dialect(text: str, compat: Compat) -> list[Column] | None:
         target = next((known for known in measures if known.lower() == name), None)
     if target is None or target not in measures or not measures[target].offered(compat):
         return None
-    if cutoff is not None and target != "iprec_at_recall" and not re.fullmatch(r"[0-9]+", cutoff):
-        raise ParameterError(f"{text}: expected a cutoff, an integer >= 1, found {quoted(cutoff)}")
+    number = r"[0-9]*\.?[0-9]+" if target == "iprec_at_recall" else r"[0-9]+"
+    if cutoff is not None and not re.fullmatch(number, cutoff):
+        raise ParameterError(f"measures: {quoted(text)}: expected a number behind the @, found {quoted(cutoff)}")
     found = measures[target].columns(cutoff, compat)
     level = _level(text, match["options"])
     if level is None:
@@ -140,6 +161,11 @@ def _level(text: str, options: str | None) -> int | None:
 
 
 def _near(text: str, compat: Compat) -> str:
+    if "," in text:
+        return "; several measures are given as a list"
+    base = text.partition(".")[0]
+    if base in catalogue():
+        return f" in trec_eval {compat}; it came with {catalogue()[base].since}"
     known = {name.lower(): name for name in [*catalogue(), *nicknames(compat)]}
     known |= {f"{name}@": f"{name}@10" for name in _AT} | {name: name for name in _WHOLE}
     close = difflib.get_close_matches(re.sub(r"[@.].*", "", text).lower(), known, 3, 0.6)

@@ -1,9 +1,11 @@
 """The conventions under which a run is scored, as one frozen record. Knows no file and no array."""
 
+import operator
 from dataclasses import dataclass
 from typing import Literal
 
 from trecpy.errors import InputError
+from trecpy.text import described
 
 Compat = Literal["10.0", "9.0.8"]
 COMPATS: tuple[Compat, ...] = ("10.0", "9.0.8")
@@ -25,7 +27,7 @@ class Protocol:
     compat           generation of trec_eval whose rules hold
     relevance_level  a document is relevant when its level is at least that
     judged_only      documents without a level >= 0 are dropped from rankings
-    depth            documents that are kept of each ranking; None: all
+    depth            documents that are kept of each ranking, before judged_only drops any; None: all
     topics           whose mean: "qrels", every judged topic, those missing from the run too (-c); "both", judged topics
                      that the run has; "run", the run's topics, those without judgements with 0; "same", as "both", but
                      an error where the two differ
@@ -48,15 +50,25 @@ class Protocol:
 
     def __post_init__(self) -> None:
         for name, expected in _CHOICES.items():
-            if getattr(self, name) not in expected:
-                raise InputError(f"{name}: expected {', '.join(map(repr, expected))}, found {getattr(self, name)!r}")
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in expected:
+                raise InputError(
+                    f"{name}: expected {', '.join(map(repr, expected))}, found {described(getattr(self, name))}"
+                )
         for name in ("relevance_level", "depth", "num_docs"):
             value = getattr(self, name)
+            if name == "depth" and value is None:
+                continue
             whole = hasattr(value, "__index__") and not isinstance(value, bool)
-            if not whole and not (name == "depth" and value is None):
-                raise InputError(f"{name}: expected an integer, found {value!r}")
+            if not whole or not -(2**63) <= operator.index(value) < 2**63:
+                raise InputError(f"{name}: expected an integer of 64 bits, found {described(value)}")
+            object.__setattr__(self, name, operator.index(value))
+        for name in ("judged_only", "ignore_self"):
+            value = getattr(self, name)
+            if type(value).__name__ not in ("bool", "bool_"):  # NumPy's too
+                raise InputError(f"{name}: expected True or False, found {described(value)}")
+            object.__setattr__(self, name, bool(value))
         if self.depth is not None and self.depth < 0:
-            raise InputError(f"depth: expected a number >= 0 or None, found {self.depth!r}")
+            raise InputError(f"depth: expected a number >= 0 or None, found {self.depth}")
 
     @property
     def scores_missing(self) -> bool:

@@ -14,7 +14,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import Any, Literal, TypeVar
 
-from trecpy.errors import MeasureError, ParameterError
+from trecpy.errors import MeasureError, ParameterError, TrecpyError
 from trecpy.gains import Gains
 from trecpy.numbers import strtod, strtol
 from trecpy.protocol import Compat
@@ -365,14 +365,24 @@ def _hint(text: str, compat: Compat) -> str:
     measures = catalogue()
     name = text.partition(".")[0]
     if name in measures:
-        where = "it came with" if measures[name].since == "10.0" else "it is one of"
-        return f" in trec_eval {compat}; {where} {measures[name].since}"
+        if measures[name].since == "trecpy":
+            return "; it is trecpy's own, and scored from Python only"
+        return f" in trec_eval {compat}; it came with {measures[name].since}"
     folded = {known.lower(): known for known in [*measures, *nicknames(compat)]}
     base, _, cutoff = text.rpartition("_")
-    if base in measures and measures[base].parameters is not NO_PARAMETERS:
+    if base in measures and measures[base].parameters is not NO_PARAMETERS and set(cutoff) <= set("0123456789.,"):
         return f"; that column is asked for by '{base}.{shown(cutoff)}'"
+    from trecpy.names import parse_name
+
+    try:
+        meant = [column for column in parse_name(text, compat) if column.measure.known_to(compat)]
+        if len(meant) == 1 and meant[0].level is None:
+            parameter = f".{meant[0].parameter}" if meant[0].given else ""
+            return f"; here it is called '{meant[0].measure.name}{parameter}'"
+    except TrecpyError:
+        pass
     close = difflib.get_close_matches(name.lower(), folded, 3, 0.6)
-    return "; near it are " + ", ".join(folded[key] for key in close) if close else "; -h -m all_trec lists them"
+    return "; near it are " + ", ".join(folded[key] for key in close) if close else "; -h lists them"
 
 
 def select(requests: Iterable[Request], compat: Compat) -> list[Measure]:

@@ -6,8 +6,11 @@ import os
 def shown(text: bytes | str | os.PathLike[str]) -> str:
     """Text that is safe on any terminal: what is not printable is escaped, and long text is cut."""
     path = text if isinstance(text, str | bytes) else os.fspath(text)
-    raw = path.encode("utf-8", "surrogateescape") if isinstance(path, str) else path
-    decoded = raw.decode("utf-8", "backslashreplace")
+    try:
+        raw = path.encode("utf-8", "surrogateescape") if isinstance(path, str) else path
+        decoded = raw.decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # half of a character that UTF-16 writes in two
+        decoded = str(path)
     safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in decoded)
     return safe if len(safe) <= 200 else safe[:200] + "..."
 
@@ -15,6 +18,15 @@ def shown(text: bytes | str | os.PathLike[str]) -> str:
 def quoted(text: bytes | str) -> str:
     """The same between single quotes."""
     return f"'{shown(text)}'"
+
+
+def described(value: object) -> str:
+    """A Python value in one line of bounded length."""
+    try:
+        text = repr(value)
+    except Exception:  # whatever a foreign __repr__ raises
+        text = f"a {type(value).__name__}"
+    return shown(" ".join(text.split()))
 
 
 def plural(count: int, noun: str) -> str:

@@ -53,7 +53,7 @@ class Source:
         """
         try:
             stream = io.FileIO(os.fsencode(path), "r")
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name, or what no file name can hold
             raise FileError(f"{shown(path)}: cannot be read: {reason(error)}") from None
         source = cls(stream, shown(path), twice)
         source._opened.callback(stream.close)
@@ -85,7 +85,7 @@ class Source:
             if read is None:
                 raise BlockingIOError(0, "nothing has come yet, and it does not wait (non-blocking mode)")
             count = read
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: it was closed
             raise FileError(f"{self.name}: cannot be read: {reason(error)}") from None
         if self._copying and count:
             try:
