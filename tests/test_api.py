@@ -277,6 +277,13 @@ def test_what_an_evaluation_holds() -> None:
         list(evaluation)  # type: ignore[call-overload]
 
 
+def test_ids_that_are_no_text_are_escaped_in_frames() -> None:
+    evaluation = trecpy.evaluate({b"\xff": {"a": 1}}, {b"\xff": ["a"]}, "map")
+    assert evaluation.topics == ("\udcff",)
+    assert evaluation.to_pandas()["map"].to_dict() == {r"\xff": 1.0}
+    assert evaluation.to_arrow().to_pydict() == {"topic": [r"\xff"], "map": [1.0]}
+
+
 def test_frames() -> None:
     evaluation = trecpy.evaluate(QRELS, RUN, ["map", "relstring"])
     assert evaluation.to_pandas()["map"].to_dict() == {"q1": 1 / 4, "q2": 1 / 2}

@@ -202,7 +202,7 @@ class Evaluation:
         """A pandas frame: one row a topic (the index, called `topic`), one column a measure's column."""
         import pandas as pd
 
-        return pd.DataFrame.from_dict(self.to_dict(), orient="index").rename_axis("topic")
+        return pd.DataFrame(self._table()).set_index("topic")
 
     def to_polars(self) -> Any:
         """A polars frame with a column `topic` and one for each measure's column."""
@@ -219,7 +219,9 @@ class Evaluation:
     def _table(self) -> dict[str, Any]:
         chosen = [c for c, column in enumerate(self._scores.columns) if not column.measure.text]
         values = {self.columns[c]: np.ascontiguousarray(self._scores.per_query[:, c]) for c in chosen}
-        return {"topic": list(self.topics), **values}
+        # Frames hold text only: bytes that are no UTF-8 are escaped there.
+        topics = [topic.decode("utf-8", "backslashreplace") for topic in self._scores.topics]
+        return {"topic": topics, **values}
 
     def __repr__(self) -> str:
         about = f"{self.counts.scored} topics, {self.counts.missing} missing; trec_eval {self.protocol.compat}"

@@ -215,7 +215,7 @@ def _some(block: Block, chosen: Integers) -> Block:
 def _example_ids(judgements: Judgements, only: bytes | None) -> str:
     some = ", ".join(quoted(topic) for topic in judgements.topics[:3])
     return (
-        f": {judgements.name} judges {some}"
+        f": {judgements.name} judges {some or 'no topic'}"
         + (", ..." if len(judgements.topics) > 3 else "")
         + (f"; only {quoted(only)} was asked for" if only is not None else "")
     )
