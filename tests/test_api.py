@@ -121,6 +121,17 @@ def test_a_ranking_is_taken_in_its_order(rankings: dict[str, list[str]]) -> None
     assert trecpy.evaluate(qrels, rankings, names).to_dict() == trecpy.evaluate(qrels, scores, names).to_dict()
 
 
+def test_rankings_stay_in_order_under_float32() -> None:
+    many = {"big": ["x"] * (2**24 + 2), "q": ["a", "b", "c"]}
+    assert trecpy.evaluate({"q": {"b": 1}}, many, "RR", compat="9.0.8", topics="both")["RR"] == 1 / 2
+
+
+def test_ids_that_do_not_meet_are_noted() -> None:
+    assert trecpy.evaluate({"01": {"a": 1}}, {"1": ["a"]}, "map").notes == (
+        "no topic is both in the run and judged: do ids differ?",
+    )
+
+
 def test_integers_mean_their_decimal_strings() -> None:
     values = trecpy.evaluate({1: {10: 1, 11: 0}}, {"1": {"10": 1.0, "11": 2.0}}, "map").to_dict()
     assert (
@@ -435,7 +446,18 @@ def test_qrels_frames_of_beir() -> None:
 
 
 def test_parameters_that_have_no_effect_are_errors() -> None:
-    for name in ("recip_rank.10", "map.5", "P.5.5", "IPrec@x", "ndcg_cut.5 10", "ndcg.1="):
+    for name in (
+        "recip_rank.10",
+        "map.5",
+        "MAP.5",
+        "p.5 10",
+        "official.5",
+        "P(rel=" + "9" * 5000 + ")@5",
+        "P.5.5",
+        "IPrec@x",
+        "ndcg_cut.5 10",
+        "ndcg.1=",
+    ):
         with pytest.raises((ParameterError, MeasureError)):
             trecpy.evaluate(QRELS, RUN, name)
 
@@ -463,7 +485,7 @@ def test_whole_floats_are_levels() -> None:
 
 
 def test_judgements_given_twice() -> None:
-    with pytest.raises(FormatError, match="qrels: topic 'q': expected a document once, found 'a' twice"):
+    with pytest.raises(InputError, match="qrels: topic 'q': expected a document once, found 'a' twice"):
         trecpy.evaluate([("q", "a", 1), ("q", "a", 0)], RUN, "map")
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import trecpy
-from trecpy.errors import InputError
+from trecpy.errors import InputError, TopicError
 from trecpy.registry import catalogue
 
 NAMES = [name for name, each in catalogue().items() if each.needs == ("qrels",) and each.known_to("10.0")]
@@ -36,7 +36,15 @@ def as_dicts(scores: Any, labels: Any) -> tuple[dict[str, dict[str, int]], dict[
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"judged_only": True}, {"depth": 3}, {"relevance_level": 2}, {"compat": "9.0.8"}]
+    "options",
+    [
+        {},
+        {"judged_only": True},
+        {"depth": 3},
+        {"judged_only": True, "depth": 2},
+        {"relevance_level": 2},
+        {"compat": "9.0.8"},
+    ],
 )
 @given(matrices())
 def test_the_doubles_are_those_of_dicts(options: dict[str, Any], given_matrices: tuple[Any, Any]) -> None:
@@ -70,8 +78,32 @@ def test_padding_by_a_mask_or_by_infinity() -> None:
     assert masked.summary == padded.summary == {"num_ret": 2, "num_rel": 1, "map": 1.0}
 
 
+def test_labels_of_padding_are_ignored() -> None:
+    assert trecpy.evaluate_dense([[1.0, -np.inf]], [[1.0, 0.5]], "RR")["RR"] == 1.0
+
+
+def test_a_score_beyond_float32_is_above_padding() -> None:
+    assert trecpy.evaluate_dense([[-1e39, -np.inf]], [[1, 0]], "RR", compat="9.0.8")["RR"] == 1.0
+
+
+def test_measures_of_other_judgements_are_refused() -> None:
+    for name in ("prefs_simp", "map_avgjg"):
+        with pytest.raises(TopicError, match=f"{name}: expected judgements of -R"):
+            trecpy.evaluate_dense([[1.0]], [[1]], name)
+
+
+def test_topics_stand_in_byte_order_and_merge() -> None:
+    scores, labels = np.arange(24.0).reshape(12, 2), np.tile([[0, 1], [1, 0], [1, 1]], (4, 1))
+    names = [str(row) for row in range(12)]
+    whole = trecpy.evaluate_dense(scores, labels, ["ndcg", "map"], topics=names)
+    parts = [trecpy.evaluate_dense(scores[p], labels[p], ["ndcg", "map"], topics=names[p])
+             for p in (slice(0, 5), slice(5, 12))]  # fmt: skip
+    assert whole.topics == tuple(sorted(names))
+    assert repr((parts[0] + parts[1]).summary) == repr(whole.summary)
+
+
 def test_docnos_decide_ties() -> None:
-    for docnos, expected in ([["b", "a"]], 1.0), ([["a", "b"]], 1 / 2), ([[2, 10]], 1.0):
+    for docnos, expected in ([["b", "a"]], 1.0), ([["a", "b"]], 1 / 2), ([[2, 10]], 1.0), ([["ab", "a"]], 1.0):
         assert trecpy.evaluate_dense([[1.0, 1.0]], [[1, 0]], "RR", docnos=docnos)["RR"] == expected
 
 
@@ -96,7 +128,7 @@ def test_types_of_scores_and_labels(dtype: type) -> None:
 
 def test_values_stand_in_the_order_of_rows() -> None:
     evaluation = trecpy.evaluate_dense(np.ones((12, 1)), np.eye(12, 1, dtype=int), "P_1")
-    assert evaluation.topics == tuple(map(str, range(12)))
+    assert evaluation.topics == tuple(f"{row:02d}" for row in range(12))
     assert evaluation.per_query[:, 0].tolist() == [1.0] + [0.0] * 11
 
 
@@ -106,13 +138,18 @@ def test_values_stand_in_the_order_of_rows() -> None:
         ([1.0, 2.0], [[1, 0]], {}, r"scores: expected numbers \[queries, candidates\], found float64 \[2\]"),
         ([[1.0, 2.0]], [[1]], {}, r"labels: expected shape \[1, 2\] as scores have, found \[1, 1\]"),
         ([[np.nan]], [[1]], {}, "scores: row 0, column 0: expected a number, found nan"),
-        ([[1.0]], [[0.5]], {}, "labels: row 0, column 0: expected an integer, found 0.5"),
+        ([[1.0]], [[0.5]], {}, "labels: row 0, column 0: expected an integer level, found 0.5"),
         ([["a"]], [[1]], {}, "scores: expected numbers"),
         ([[1.0]], [[1]], {"mask": [[1]]}, "mask: expected bool"),
         ([[1.0]], [[1]], {"docnos": [["a", "b"]]}, "docnos: expected shape"),
         ([[1.0]], [[1]], {"num_rel": [0]}, "num_rel: row 0: expected at least the 1 that are labelled, found 0"),
         ([[1.0]], [[1]], {"topics": ["a", "b"]}, "topics: expected 1 different ids, found 2"),
         ([[1.0]], [[1]], {"ties": "input"}, "evaluate_dense: expected relevance_level >= 0"),
+        ([[1.0]], np.array([[2**63 + 1]], np.uint64), {}, "labels: row 0, column 0: expected an integer level"),
+        (np.ma.array([[1.0]], mask=[[1]]), [[1]], {}, "scores: expected a plain array and a mask"),
+        (np.zeros((0, 3)), np.zeros((0, 3), int), {}, "scores: expected numbers"),
+        ([[1.0, 2.0]], [[1, 0]], {"docnos": np.array([["\ud800", "a"]], object)}, "docnos: expected docnos that UTF-8"),
+        ([[1.0, 2.0]], [[1, 0]], {"docnos": np.array([[None, 1.5]], object)}, "docnos: row 0: expected a docno"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(scores: Any, labels: Any, options: dict[str, Any], said: str) -> None:

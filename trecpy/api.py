@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.errors import FormatError, InputError, MeasureError, ParameterError
+from trecpy.errors import InputError, MeasureError, ParameterError
 from trecpy.evaluation import Counts, Scores, evaluate_blocks
 from trecpy.inputs import as_qrels, as_run, first_twice
 from trecpy.kernels.dtypes import Reals
 from trecpy.names import key_of, parse_name, parse_names
-from trecpy.protocol import Protocol
-from trecpy.registry import Aggregate, Column
+from trecpy.protocol import Protocol, chosen_protocol
 from trecpy.text import described, quoted
 
 Measures = object  # a name, a measure of ir_measures, or several of them
@@ -32,27 +31,17 @@ def evaluate(
         `{topic: {docno: level or score}}`; a run also as `{topic: [docno, ...]}`, best first;
         an iterable of (topic, docno, level or score); a pandas, polars or pyarrow table whose columns have known names;
         three NumPy arrays (topic, docno, level or score). Ids are strings or integers, which mean their decimal
-        strings. Nothing that is given is changed.
+        strings, or bytes. Nothing that is given is changed.
     measures
         names as trec_eval, pytrec_eval, ir_measures or ranx write them: "map", "ndcg_cut_10", "nDCG@10", "P(rel=2)@5"
     protocol, options
         the conventions, whole or by the names of Protocol's fields: relevance_level=2, topics="both", depth=100, ...
 
-    Raises InputError, FileError, FormatError: qrels or run cannot be read. MeasureError, ParameterError: a name.
-    TopicError: a document twice in a topic. NothingScoredError: no topic has both judgements and a ranking.
+    Raises InputError, FileError, FormatError: qrels or run cannot be read, or judge a document twice. MeasureError,
+    ParameterError: a name. TopicError: a document ranked twice. NothingScoredError: no topic is left to score, which
+    under 10.0's rules with topics="qrels" does not happen: topics that the run lacks are scored then, and noted.
     """
     return Evaluator(qrels, measures, protocol=protocol, **options).evaluate(run)
-
-
-def options_to_protocol(protocol: Protocol | None, options: Mapping[str, Any]) -> Protocol:
-    """A protocol with some of its fields replaced. Raises InputError: no such field, or no such value."""
-    if protocol is not None and not isinstance(protocol, Protocol):
-        raise InputError(f"protocol: expected a trecpy.Protocol, found {described(protocol)}")
-    known = {field.name for field in fields(Protocol)}
-    for name in options:
-        if name not in known:
-            raise InputError(f"expected options called {', '.join(sorted(known))}, found {name}")
-    return replace(protocol or Protocol(), **options)
 
 
 class Evaluator:
@@ -65,15 +54,9 @@ class Evaluator:
     def __init__(
         self, qrels: Any, measures: Measures = "official", *, protocol: Protocol | None = None, **options: Any
     ) -> None:
-        self.protocol = options_to_protocol(protocol, options)
+        self.protocol = chosen_protocol(protocol, options)
         self.columns = parse_names(measures, self.protocol.compat)
         self.qrels, self.notes = as_qrels(qrels, self.protocol.compat)
-        documents = self.qrels.documents
-        units = np.flatnonzero(documents.repeated[:, 0] >= 0)
-        if len(units):
-            topic = quoted(self.qrels.topics[units[0]])
-            docno = quoted(documents.docno(int(documents.repeated[units[0], 0])))
-            raise FormatError(f"{self.qrels.name}: topic {topic}: expected a document once, found {docno} twice")
 
     def evaluate(self, run: Any) -> "Evaluation":
         """Score a run. Raises as evaluate() does."""
@@ -81,7 +64,10 @@ class Evaluator:
             scores = evaluate_blocks(self.qrels, given.blocks(), self.columns, self.protocol)
         if scores.problems:
             raise scores.problems[min(scores.problems)]
-        return Evaluation(replace(scores, notes=[*self.notes, *given.notes, *scores.notes]), given.tag)
+        notes = [*self.notes, *given.notes, *scores.notes]
+        if not scores.present:
+            notes.append("no topic is both in the run and judged: do ids differ?")
+        return Evaluation(replace(scores, notes=notes), given.tag)
 
     def evaluate_many(self, runs: Mapping[str, Any] | Iterable[Any]) -> Iterator[tuple[str, "Evaluation"]]:
         """Score several runs, one after the other: name -> run, or paths, which are their own names."""
@@ -150,7 +136,7 @@ class Evaluation:
     def _values(self) -> dict[object, tuple[str, float]]:
         """The summary by what tells columns apart."""
         values = zip(self._scores.columns, self._scores.summary(), strict=True)
-        return {key_of(column): (column.name, value) for column, value in values if _has_summary(column)}
+        return {key_of(column): (column.name, value) for column, value in values if not column.measure.text}
 
     @property
     def summary(self) -> dict[str, float]:
@@ -185,10 +171,13 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """{topic: {column: value}}, columns of numbers only."""
-        chosen = [c for c, column in enumerate(self._scores.columns) if not column.measure.text]
-        names = [self.columns[c] for c in chosen]
-        rows = self._scores.per_query[:, chosen].tolist()
+        numeric = self._numeric()
+        names, rows = list(numeric.values()), self._scores.per_query[:, list(numeric)].tolist()
         return {topic: dict(zip(names, row, strict=True)) for topic, row in zip(self.topics, rows, strict=True)}
+
+    def _numeric(self) -> dict[int, str]:
+        """Place and name of the columns of numbers."""
+        return {c: column.name for c, column in enumerate(self._scores.columns) if not column.measure.text}
 
     def to_json(self) -> str:
         """Summary, topics, counts and protocol as JSON; values that JSON lacks (NaN, infinity) are null."""
@@ -217,23 +206,26 @@ class Evaluation:
         return pa.table(self._table())
 
     def _table(self) -> dict[str, Any]:
-        chosen = [c for c, column in enumerate(self._scores.columns) if not column.measure.text]
-        values = {self.columns[c]: np.ascontiguousarray(self._scores.per_query[:, c]) for c in chosen}
+        values = {name: np.ascontiguousarray(self._scores.per_query[:, c]) for c, name in self._numeric().items()}
         # Frames hold text only: bytes that are no UTF-8 are escaped there.
         topics = [topic.decode("utf-8", "backslashreplace") for topic in self._scores.topics]
         return {"topic": topics, **values}
 
+    def _about(self) -> str:
+        return f"{self.counts.scored} topics, {self.counts.missing} missing; trec_eval {self.protocol.compat}"
+
     def __repr__(self) -> str:
-        about = f"{self.counts.scored} topics, {self.counts.missing} missing; trec_eval {self.protocol.compat}"
         width = max(map(len, self.summary), default=0)
         return "\n".join(
-            [f"Evaluation of {about}", *(f"  {name:<{width}}  {value:.4f}" for name, value in self.summary.items())]
+            [
+                f"Evaluation of {self._about()}",
+                *(f"  {name:<{width}}  {value:.4f}" for name, value in self.summary.items()),
+            ]
         )
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{name}</td><td>{value:.4f}</td></tr>" for name, value in self.summary.items())
-        caption = f"{self.counts.scored} topics, {self.counts.missing} missing; trec_eval {self.protocol.compat}"
-        return f"<table><caption>{caption}</caption><tr><th>measure</th><th>value</th></tr>{rows}</table>"
+        return f"<table><caption>{self._about()}</caption><tr><th>measure</th><th>value</th></tr>{rows}</table>"
 
 
 def merge(*evaluations: Evaluation) -> Evaluation:
@@ -278,10 +270,6 @@ def merge(*evaluations: Evaluation) -> Evaluation:
         notes=[note for part in parts for note in part.notes],
     )
     return Evaluation(merged, evaluations[-1]._tag)
-
-
-def _has_summary(column: Column) -> bool:
-    return column.measure.aggregate not in (Aggregate.TAG, Aggregate.NONE)
 
 
 def _finite(value: float) -> float | None:

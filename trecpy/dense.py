@@ -1,18 +1,19 @@
 """Matrices of scores and labels, one row a query: ranks by counting or by NumPy's sort, then the same formulas."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from trecpy.api import Evaluation, Measures, options_to_protocol
+from trecpy.api import Evaluation, Measures
 from trecpy.errors import InputError
 from trecpy.evaluation import score_ranked
+from trecpy.inputs import first_twice, pack
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 from trecpy.kernels.rank import count_better
 from trecpy.names import parse_names
 from trecpy.packed import Documents, Qrels, Ranked, as_stored
-from trecpy.protocol import Protocol
+from trecpy.protocol import Protocol, chosen_protocol
+from trecpy.text import described, shown
 
 # Up to so many judged candidates a row, counting what is better than each takes less time than sorting the row.
 _FEW = 16
@@ -27,7 +28,7 @@ def evaluate_dense(
     docnos: Any = None,
     outside: Any = None,
     num_rel: Any = None,
-    topics: Sequence[str] | None = None,
+    topics: Any = None,
     protocol: Protocol | None = None,
     **options: Any,
 ) -> Evaluation:
@@ -40,14 +41,16 @@ def evaluate_dense(
         nothing from a relevant document in column 0
     outside: as labels [Q, K]  levels of judged documents that are no candidates; they are in the ideal ranking
     num_rel: integers [Q]  relevant documents of each query, where more are known than the labels show
-    topics: Q ids, "0", "1", ... unless given; values stand and are added in the order of rows
+    topics: Q ids, else the rows' numbers with leading zeros; as everywhere, values stand and are added in their byte
+        order, which of the numbers is the order of rows
     measures, protocol, options  as evaluate() has them; arrays of other libraries are read through DLPack or __array__
 
-    Raises InputError: shapes that do not fit, a score that is NaN, a label that is no integer.
+    Raises InputError: shapes that do not fit, a score that is NaN, a label that is no integer, an option that has no
+    meaning here. MeasureError, ParameterError, TopicError as evaluate() does.
     """
-    chosen = options_to_protocol(protocol, options)
-    if chosen.relevance_level < 0 or chosen.ignore_self or chosen.ties != "trec":
-        raise InputError("evaluate_dense: expected relevance_level >= 0, and neither ignore_self nor other ties")
+    chosen = chosen_protocol(protocol, options)
+    if chosen.relevance_level < 0 or chosen.ignore_self or chosen.ties != "trec" or chosen.duplicates != "error":
+        raise InputError("evaluate_dense: expected relevance_level >= 0, and no ignore_self, ties or duplicates")
     matrix, levels, there = _matrices(scores, labels, mask)
     matrix = as_stored(matrix, chosen.compat)
     if docnos is not None:
@@ -55,77 +58,87 @@ def evaluate_dense(
         order = np.argsort(_encoded(docnos, matrix.shape), axis=1, kind="stable")
         matrix, levels = np.take_along_axis(matrix, order, axis=1), np.take_along_axis(levels, order, axis=1)
         there = np.take_along_axis(there, order, axis=1)
-    matrix = np.where(there, matrix, -np.inf)
-    level = chosen.relevance_level
-    extra = _outside(outside, num_rel, levels, level, len(matrix))
-    qrels = _qrels(np.concatenate((levels, extra), axis=1), topics)
+    # A candidate whose score left float32's range is still above padding.
+    matrix = np.where(there, np.maximum(matrix, -np.finfo(np.float64).max), -np.inf)
+    extra = _outside(outside, num_rel, levels, chosen.relevance_level, len(matrix))
+    ids = _topic_ids(topics, len(matrix))
+    rows = sorted(range(len(ids)), key=ids.__getitem__)
+    matrix, levels, there, extra = matrix[rows], levels[rows], there[rows], extra[rows]
+    qrels = _qrels(np.concatenate((levels, extra), axis=1), [ids[row] for row in rows])
     ranked = _ranked(matrix, levels, there, extra, chosen)
     return Evaluation(score_ranked(qrels, ranked, parse_names(measures, chosen.compat), chosen))
 
 
+def _topic_ids(topics: Any, count: int) -> list[bytes]:
+    """The ids of the rows, as bytes."""
+    given = [f"{row:0{len(str(max(count - 1, 0)))}d}" for row in range(count)] if topics is None else list(topics)
+    data, spans = pack(given, "topics", "topic")
+    ids = [data[at : at + size].tobytes() for at, size in spans.tolist()]
+    if len(ids) != count or first_twice(ids) is not None:
+        raise InputError(f"topics: expected {count} different ids, found {len(set(ids))}")
+    return ids
+
+
 def _matrices(scores: Any, labels: Any, mask: Any) -> tuple[Reals, Integers, Flags]:
     """Scores, levels (-1: not judged) and where there is a candidate."""
-    matrix = _array(scores, "scores")
-    if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
-        raise InputError(f"scores: expected numbers [queries, candidates], found {matrix.dtype} {list(matrix.shape)}")
-    matrix = matrix.astype(np.float64)
-    levels = _levels(labels, "labels")
-    there = matrix > -np.inf
+    given = _array(scores, "scores")
+    if given.ndim != 2 or given.dtype.kind not in "fiu" or len(given) == 0:
+        raise InputError(f"scores: expected numbers [queries, candidates], found {given.dtype} {list(given.shape)}")
+    matrix = given.astype(np.float64)
+    there = ~(matrix == -np.inf)
     if mask is not None:
-        given = _array(mask, "mask")
-        if given.shape != matrix.shape or given.dtype.kind != "b":
-            raise InputError(f"mask: expected bool {list(matrix.shape)}, found {given.dtype} {list(given.shape)}")
-        there &= given
-    if levels.shape != matrix.shape:
-        raise InputError(f"labels: expected shape {list(matrix.shape)} as scores have, found {list(levels.shape)}")
-    wrong = np.argwhere(np.isnan(matrix) if mask is None else np.isnan(matrix) & given)
+        flags = _array(mask, "mask")
+        if flags.shape != matrix.shape or flags.dtype.kind != "b":
+            raise InputError(f"mask: expected bool {list(matrix.shape)}, found {flags.dtype} {list(flags.shape)}")
+        there &= flags
+    wrong = np.argwhere(np.isnan(matrix) & there)
     if len(wrong):
         raise InputError(f"scores: row {wrong[0][0]}, column {wrong[0][1]}: expected a number, found nan")
-    return matrix, np.where(there, levels, -1), there
+    judged = _array(labels, "labels")
+    if judged.shape != matrix.shape:
+        raise InputError(f"labels: expected shape {list(matrix.shape)} as scores have, found {list(judged.shape)}")
+    return matrix, _levels(np.where(there, judged, 0), "labels", there), there
 
 
 def _array(given: Any, what: str) -> np.ndarray[Any, Any]:
+    if np.ma.isMaskedArray(given):
+        raise InputError(f"{what}: expected a plain array and a mask by mask=, found a masked array")
+    foreign = hasattr(given, "__dlpack__") and not isinstance(given, np.ndarray)
     try:
-        return (
-            np.from_dlpack(given)
-            if hasattr(given, "__dlpack__") and not isinstance(given, np.ndarray)
-            else np.asarray(given)
-        )
+        return np.from_dlpack(given) if foreign else np.asarray(given)
     except (BufferError, TypeError, ValueError, RuntimeError):
         try:
             return np.asarray(given)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{what}: expected an array, found {type(given).__name__}: {error}") from None
+        except (BufferError, TypeError, ValueError, RuntimeError) as error:
+            raise InputError(f"{what}: expected an array, found {described(given)}: {shown(str(error))}") from None
 
 
-def _levels(given: Any, what: str) -> Integers:
+def _levels(array: np.ndarray[Any, Any], what: str, there: Flags | None = None) -> Integers:
     """int64[Q, n]: levels, -1 where there is none."""
-    array = _array(given, what)
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise InputError(f"{what}: expected levels [queries, documents], found {array.dtype} {list(array.shape)}")
-    if array.dtype.kind == "f":
-        filled = np.where(np.isnan(array), -1, array)
-        wrong = np.argwhere((filled != np.trunc(filled)) | ~(np.abs(filled) < 2.0**63))
-        if len(wrong):
-            row, column = wrong[0]
-            raise InputError(f"{what}: row {row}, column {column}: expected an integer, found {array[row, column]}")
-        array = filled
-    levels: Integers = np.maximum(array.astype(np.int64), -1)
-    return levels
+    plain = np.where(np.isnan(array), -1, array) if array.dtype.kind == "f" else array
+    wrong = np.argwhere((plain != np.trunc(plain)) | (np.abs(plain.astype(np.float64)) >= 2.0**63))
+    if len(wrong):
+        row, column = wrong[0]
+        raise InputError(f"{what}: row {row}, column {column}: expected an integer level, found {array[row, column]}")
+    levels: Integers = np.maximum(plain.astype(np.int64), -1)
+    return levels if there is None else np.where(there, levels, -1)
 
 
 def _encoded(docnos: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    array = np.asarray(docnos)
+    """The docnos as bytes of one length, padded with NUL, which sort as the docnos do."""
+    array = _array(docnos, "docnos")
     if array.shape != shape:
         raise InputError(f"docnos: expected shape {list(shape)} as scores have, found {list(array.shape)}")
-    if array.dtype.kind in "iu":
-        array = array.astype(str)
-    return np.char.encode(array.astype(str), "utf-8", "surrogateescape") if array.dtype.kind != "S" else array
+    data, spans = pack(array.ravel(), "docnos", "docno")
+    raw = data.tobytes()
+    return np.array([raw[at : at + size] for at, size in spans.tolist()]).reshape(shape)
 
 
 def _outside(outside: Any, num_rel: Any, levels: Integers, level: int, queries: int) -> Integers:
     """int64[Q, K]: levels of judged documents that are no candidates, -1 where there is none."""
-    extra = np.zeros((queries, 0), np.int64) if outside is None else _levels(outside, "outside")
+    extra = np.zeros((queries, 0), np.int64) if outside is None else _levels(_array(outside, "outside"), "outside")
     if len(extra) != queries:
         raise InputError(f"outside: expected {queries} rows as scores have, found {len(extra)}")
     if num_rel is None:
@@ -144,15 +157,12 @@ def _outside(outside: Any, num_rel: Any, levels: Integers, level: int, queries: 
     return np.concatenate((extra, np.where(more, max(level, 0), -1)), axis=1)
 
 
-def _qrels(levels: Integers, topics: Sequence[str] | None) -> Qrels:
+def _qrels(levels: Integers, topics: list[bytes]) -> Qrels:
     """Judgements without docnos: each row's documents are those with a level."""
     judged = levels >= 0
     starts = np.concatenate(([0], np.cumsum(np.count_nonzero(judged, axis=1))))
-    ids = [str(row) for row in range(len(levels))] if topics is None else [str(topic) for topic in topics]
-    if len(ids) != len(levels) or len(set(ids)) < len(ids):
-        raise InputError(f"topics: expected {len(levels)} different ids, found {len(set(ids))}")
-    names = [name.encode("utf-8", "surrogateescape") for name in ids]
-    return Qrels("qrels", "labels", names, np.arange(len(ids) + 1), Documents.anonymous(starts), levels[judged])
+    units = np.arange(len(topics) + 1)
+    return Qrels("qrels", "labels", topics, units, Documents.anonymous(starts), levels[judged])
 
 
 def _ranked(scores: Reals, levels: Integers, there: Flags, extra: Integers, protocol: Protocol) -> Ranked:
@@ -168,14 +178,13 @@ def _ranked(scores: Reals, levels: Integers, there: Flags, extra: Integers, prot
     num_ret = np.count_nonzero(there, axis=1)
     order = np.lexsort((rank, query))
     query, column, rank, document = query[order], column[order], rank[order], document[order]
-    if protocol.judged_only:
-        rank = np.arange(1, len(query) + 1) - np.repeat(np.cumsum(candidates) - candidates, candidates)
-        num_ret = candidates
     if protocol.depth is not None:
         kept = rank <= protocol.depth
         query, column, rank, document = query[kept], column[kept], rank[kept], document[kept]
         num_ret = np.minimum(num_ret, protocol.depth)
     row_starts = np.searchsorted(query, np.arange(len(scores) + 1))
+    if protocol.judged_only:
+        rank, num_ret = np.arange(1, len(query) + 1) - row_starts[query], np.diff(row_starts)
     return Ranked(
         unit=np.arange(len(scores)),
         num_ret=num_ret.astype(np.int64),

@@ -58,7 +58,7 @@ class InputError(TrecpyError, ValueError):
     exit_code = 2
 
 
-class TopicError(TrecpyError):
+class TopicError(TrecpyError, ValueError):
     """A topic cannot be scored: a document twice, contradicting judgements, judgements of the wrong kind."""
 
     exit_code = 4

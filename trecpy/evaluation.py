@@ -183,8 +183,6 @@ def evaluate_blocks(
         scorer.score_missing(missing)
     if not scorer.scored.any() and not (protocol.topics == "run" and scorer.unjudged):
         raise NothingScoredError("no topic has both judgements and a ranking" + _example_ids(judgements, only))
-    if scorer.unfit is not None:
-        raise scorer.unfit
     # trec_eval divides by all judged topics also where -D asks for one.
     asked = np.arange(len(judgements.topics)) if protocol.topics == "qrels" else np.flatnonzero(wanted[:-1])
     scores = scorer.result(asked, present)
@@ -312,7 +310,7 @@ class _Scorer:
         units = self.judgements.units
         self.scored[places] = True
         self.ranked[places] = ranked.num_ret[np.cumsum(units[places + 1] - units[places]) - 1]
-        self._fill(places, ranked)
+        self._fill(places, ranked if self.looks else None)
 
     def _fill(self, places: Integers, ranked: Ranked | None) -> None:
         """Compute the columns of some topics."""
@@ -376,6 +374,8 @@ class _Scorer:
 
     def result(self, wanted: Integers, present: Integers) -> Scores:
         """What came together. wanted: places of the topics that were asked for; present: of those that the run has."""
+        if self.unfit is not None:
+            raise self.unfit
         chosen = np.flatnonzero(self.scored)
         order = {int(place): t for t, place in enumerate(chosen)}
         qrels = self.judgements if isinstance(self.judgements, Qrels) else None

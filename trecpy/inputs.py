@@ -1,8 +1,8 @@
 """
 What a user has in memory to packed judgements and runs: dicts, rankings, tuples, frames, columns.
 
-Ids are strings or integers, which mean their decimal strings; they are packed as UTF-8 bytes. Nothing that is given is
-changed.
+Ids are strings, bytes, or integers, which mean their decimal strings; they are packed as UTF-8 bytes. Nothing that is
+given is changed.
 """
 
 import io
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.errors import InputError
+from trecpy.errors import FormatError, InputError, TrecpyError
 from trecpy.formats.source import ByteStream, Source
 from trecpy.formats.trec import RunReader, read_judgements
 from trecpy.kernels import parse as kernel
@@ -25,25 +25,25 @@ from trecpy.protocol import Compat
 from trecpy.text import described, quoted
 
 # What pytrec_eval, ir_measures, PyTerrier, ranx, BEIR and MTEB call their columns.
-_FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
 TOPIC_NAMES = ("qid", "query_id", "query-id", "q_id", "topic", "topic_id", "query")
 DOCNO_NAMES = ("docno", "doc_id", "docid", "corpus-id", "corpus_id", "did", "pid", "document_id")
-_LARGEST_ID = 10**100  # far beyond any id, and below what Python refuses to write as a decimal
 LEVEL_NAMES = ("level", "relevance", "rel", "label", "grade", "score")
 SCORE_NAMES = ("score", "sim")
+
+_FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
+_LARGEST_ID = 10**100  # far beyond any id, and below what Python refuses to write as a decimal
 
 
 @dataclass(frozen=True)
 class Run:
     """
-    A run in memory: reusable, picklable, not changed by scoring.
+    A run in memory.
 
-    records: N pairs of topic and document; scores: float64[N], none NaN; name: what messages call it; tag: the run tag
+    records: N pairs of topic and document; scores: float64[N], none NaN; tag, notes: as a RunReader has them
     """
 
     records: Records
     scores: Reals
-    name: str = "run"
     tag: bytes = b""
     notes: list[str] = field(default_factory=list)
 
@@ -62,41 +62,50 @@ class Run:
         yield Block(records.topics, starts, records.data, spans, hashes, scores, None)
 
 
-def as_qrels(given: Any, compat: Compat, what: str = "qrels") -> tuple[Judgements, list[str]]:
+def as_qrels(given: Any, compat: Compat) -> tuple[Judgements, list[str]]:
     """
     Pack judgements, whatever they are given as; see trecpy.evaluate for what is taken.
 
     Returns them and what was odd. Raises InputError, FileError, FormatError.
     """
-    if isinstance(given, Judgements):
-        return given, []
-    if (source := _source(given, what)) is not None:
+    if (source := _source(given, "qrels")) is not None:
         with source:
-            return read_judgements(source, "qrels", compat, strict=True)
-    topics, docnos, values = _columns(given, what, LEVEL_NAMES)
+            judgements, notes = read_judgements(source, "qrels", compat, strict=True)
+        _refuse_twice(judgements, FormatError)
+        return judgements, notes
+    topics, docnos, values = _columns(given, "qrels", LEVEL_NAMES)
     if values is None:
-        raise InputError(f"{what}: expected a level for each document, found documents only")
-    records = _records(topics, docnos, what)
-    return Qrels.of(what, records, _levels(values, records, what)), []
+        raise InputError("qrels: expected a level for each document, found documents only")
+    records = _records(topics, docnos, "qrels")
+    qrels = Qrels.of("qrels", records, _levels(values, records, "qrels"))
+    _refuse_twice(qrels, InputError)
+    return qrels, []
 
 
-def as_run(given: Any, compat: Compat, what: str = "run") -> "Run | RunReader":
+def _refuse_twice(judgements: Judgements, error: type[TrecpyError]) -> None:
+    """Refuse judgements that name a document twice in a topic."""
+    units = np.flatnonzero(judgements.documents.repeated[:, 0] >= 0)
+    if len(units):
+        docno = judgements.documents.docno(int(judgements.documents.repeated[units[0], 0]))
+        topic = quoted(judgements.topics[units[0]])
+        raise error(f"{judgements.name}: topic {topic}: expected a document once, found {quoted(docno)} twice")
+
+
+def as_run(given: Any, compat: Compat) -> "Run | RunReader":
     """
     Pack a run, whatever it is given as; a file is read when its blocks are asked for.
 
     Raises InputError, FileError.
     """
-    if isinstance(given, Run | RunReader):
-        return given
-    if (source := _source(given, what)) is not None:
+    if (source := _source(given, "run")) is not None:
         return RunReader(source, compat, strict=True)
-    topics, docnos, values = _columns(given, what, SCORE_NAMES)
-    records = _records(topics, docnos, what)
-    if values is None:  # a ranking: each document is above the next of its topic
-        scores = -np.arange(len(records.topic), dtype=float)
-    else:
-        scores = _scores(values, records, what)
-    return Run(records, scores, what)
+    topics, docnos, values = _columns(given, "run", SCORE_NAMES)
+    records = _records(topics, docnos, "run")
+    if values is not None:
+        return Run(records, _scores(values, records, "run"))
+    # A ranking: each document is above the next of its topic. Counted within topics, since float32 ends at 2^24.
+    counts = np.bincount(records.topic, minlength=len(records.topics))
+    return Run(records, (np.repeat(np.cumsum(counts) - counts, counts) - np.arange(len(records.topic))).astype(float))
 
 
 def _source(given: Any, what: str) -> Source | None:
@@ -333,7 +342,8 @@ def _numbers(values: Any, records: Records, what: str, role: str) -> np.ndarray[
             raise InputError(f"{what}: {_row(records, row)}: expected {role}, found a missing value")
         values = np.asarray(values.to_numpy(zero_copy_only=False) if hasattr(values, "buffers") else values.to_numpy())
     if isinstance(values, np.ndarray):
-        if values.ndim != 1 or values.dtype.kind not in "Obiuf" or np.ma.isMaskedArray(values):
+        kinds_taken = "Oiuf" if role == "a score" else "Obiuf"
+        if values.ndim != 1 or values.dtype.kind not in kinds_taken or np.ma.isMaskedArray(values):
             raise InputError(f"{what}: expected a column of numbers, found {_kind(values)}")
         if values.dtype.kind != "O":
             return values

@@ -9,6 +9,7 @@ Letters count in either case where that is unambiguous.
 """
 
 import difflib
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,14 +17,14 @@ from dataclasses import replace
 from trecpy.errors import MeasureError, ParameterError
 from trecpy.protocol import Compat
 from trecpy.registry import NO_PARAMETERS, Column, Cutoffs, LevelGains, Points, Request, catalogue, columns, nicknames
-from trecpy.text import described, quoted
+from trecpy.text import described, quoted, shown
 
 # Other people's names, folded: without a cutoff, and with one.
 _WHOLE = {
     "ap": "map", "mrr": "recip_rank", "rr": "recip_rank", "reciprocal_rank": "recip_rank", "rprec": "Rprec",
     "r-precision": "Rprec", "numret": "num_ret", "numrel": "num_rel", "numrelret": "num_rel_ret", "numq": "num_q",
     "gmap": "gm_map", "setap": "set_map", "setp": "set_P", "setr": "set_recall", "setrelp": "set_relative_P",
-    "setf": "set_F", "f1": "set_F", "precision": "set_P", "recall": "set_recall", "idcg": "ideal_dcg",
+    "setf": "set_F", "f1": "set_F", "precision": "set_P", "idcg": "ideal_dcg",
 }  # fmt: skip
 _AT = {
     "ap": "map_cut", "map": "map_cut", "ndcg": "ndcg_cut", "p": "P", "precision": "P", "prec": "P", "r": "recall",
@@ -34,7 +35,7 @@ _AT = {
 _IR_NAMES = {
     "map": "AP", "map_cut": "AP", "P": "P", "recall": "R", "success": "Success", "recip_rank": "RR", "RR": "RR",
     "Rprec": "Rprec", "bpref": "Bpref", "infAP": "infAP", "iprec_at_recall": "IPrec", "set_P": "SetP",
-    "set_recall": "SetR", "set_F": "SetF", "num_rel": "NumRel",
+    "set_recall": "SetR", "set_F": "SetF",
 }  # fmt: skip
 _DIALECT = re.compile(r"^(?P<name>[^@()]+?)(?:\((?P<options>[^()]*)\))?(?:@(?P<cutoff>.+))?$")
 
@@ -77,19 +78,12 @@ def parse_name(name: object, compat: Compat) -> list[Column]:
     if not isinstance(name, str) and not hasattr(name, "NAME"):
         raise MeasureError(f"measures: expected a name or a measure of ir_measures, found {described(name)}")
     text = str(name).strip()
-    found = _own(text, compat)
-    if found is None:
-        found = _own(_folded(text, compat), compat)
-    if found is None:
-        found = _dialect(text, compat)
-    if found is None:
-        raise MeasureError(f"measures: {quoted(text)} is not known{_near(text, compat)}")
-    base, dot, given = text.partition(".")
-    kind = catalogue()[base].parameters if base in catalogue() else None
-    if dot and kind is not None and (kind is NO_PARAMETERS or kind.odd(given.encode().split(b","))):
-        why = kind.odd(given.encode().split(b",")) or f"{base} takes no parameters"
-        raise ParameterError(f"measures: {quoted(text)}: {why.split(';')[0]}")
-    return found
+    for spelled in (text, _folded(text, compat)):
+        if (found := _own(spelled, compat)) is not None:
+            return found
+    if (found := _dialect(text, compat)) is not None:
+        return found
+    raise MeasureError(f"measures: {quoted(text)} is not known{_near(text, compat)}")
 
 
 def _own(text: str, compat: Compat) -> list[Column] | None:
@@ -101,8 +95,15 @@ def _own(text: str, compat: Compat) -> list[Column] | None:
     # A measure of our own that has cutoffs needs one: RR alone is ir_measures' name of recip_rank.
     whole = name in measures and (measures[name].since != "trecpy" or dot or measures[name].parameters is NO_PARAMETERS)
     if whole and measures[name].offered(compat):
+        kind = measures[name].parameters
+        odd = kind.odd(os.fsencode(given).split(b",")) if dot else None
+        if dot and (kind is NO_PARAMETERS or odd):
+            why = odd.split(";")[0] if odd else f"{name} takes no parameters"
+            raise ParameterError(f"measures: {quoted(text)}: {why}")
         return measures[name].columns(given if dot else None, compat)
     if name in nicknames(compat):
+        if dot:
+            raise ParameterError(f"measures: {quoted(text)}: a set of measures takes no parameters")
         return columns([Request(name)], compat)
     base, _, parameter = text.rpartition("_")
     if base in measures and measures[base].offered(compat) and parameter:
@@ -141,7 +142,7 @@ def _dialect(text: str, compat: Compat) -> list[Column] | None:
     if level is None:
         return found
     if target not in _IR_NAMES:
-        raise ParameterError(f"{text}: {target} has no relevance level")
+        raise ParameterError(f"measures: {quoted(text)}: {target} has no relevance level")
     return [replace(each, name=_IR_NAMES[target] + f"(rel={level})" + _at(each), level=level) for each in found]
 
 
@@ -154,9 +155,9 @@ def _level(text: str, options: str | None) -> int | None:
     """The relevance level in (rel=2); other options are not known here."""
     if not options:
         return None
-    match = re.fullmatch(r"\s*(?:rel|min_rel)\s*=\s*([0-9]+)\s*", options)
+    match = re.fullmatch(r"\s*(?:rel|min_rel)\s*=\s*([0-9]{1,20})\s*", options)
     if match is None:
-        raise ParameterError(f"{text}: expected (rel=LEVEL), found ({options})")
+        raise ParameterError(f"measures: {quoted(text)}: expected (rel=LEVEL), found ({shown(options)})")
     return int(match[1])
 
 

@@ -1,7 +1,8 @@
 """The conventions under which a run is scored, as one frozen record. Knows no file and no array."""
 
 import operator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from trecpy.errors import InputError
@@ -58,10 +59,13 @@ class Protocol:
             value = getattr(self, name)
             if name == "depth" and value is None:
                 continue
-            whole = hasattr(value, "__index__") and not isinstance(value, bool)
-            if not whole or not -(2**63) <= operator.index(value) < 2**63:
+            try:
+                whole = operator.index(value)
+            except TypeError:
+                whole = 2**63
+            if isinstance(value, bool) or not -(2**63) <= whole < 2**63:
                 raise InputError(f"{name}: expected an integer of 64 bits, found {described(value)}")
-            object.__setattr__(self, name, operator.index(value))
+            object.__setattr__(self, name, whole)
         for name in ("judged_only", "ignore_self"):
             value = getattr(self, name)
             if type(value).__name__ not in ("bool", "bool_"):  # NumPy's too
@@ -74,3 +78,14 @@ class Protocol:
     def scores_missing(self) -> bool:
         """Are judged topics that the run lacks scored as rankings without a judged document (10.0), or left out?"""
         return self.topics == "qrels" and self.compat == "10.0"
+
+
+def chosen_protocol(protocol: Protocol | None, options: Mapping[str, object]) -> Protocol:
+    """A protocol, or the default one, with some fields replaced. Raises InputError: no such field, or no such value."""
+    if protocol is not None and not isinstance(protocol, Protocol):
+        raise InputError(f"protocol: expected a trecpy.Protocol, found {described(protocol)}")
+    known = sorted(field.name for field in fields(Protocol))
+    for name in options:
+        if name not in known:
+            raise InputError(f"expected options called {', '.join(known)}, found {name}")
+    return replace(protocol or Protocol(), **options)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 import io
 import os
 import tempfile
+import zlib
 from contextlib import ExitStack
 from typing import IO, Protocol
 
@@ -85,7 +86,7 @@ class Source:
             if read is None:
                 raise BlockingIOError(0, "nothing has come yet, and it does not wait (non-blocking mode)")
             count = read
-        except (OSError, ValueError) as error:  # ValueError: it was closed
+        except (OSError, ValueError, EOFError, zlib.error) as error:  # it was closed; a compressed one is damaged
             raise FileError(f"{self.name}: cannot be read: {reason(error)}") from None
         if self._copying and count:
             try:

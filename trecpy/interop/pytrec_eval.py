@@ -4,7 +4,7 @@ pytrec_eval's interface, with its keys and its doubles: those of trec_eval 9 (`c
     import trecpy.interop.pytrec_eval as pytrec_eval
 
 is the only change that a script needs. What differs: topics whose judgements are all negative are topics without
-relevant documents, and what is wrong raises a trecpy.TrecpyError (also a ValueError) that names it.
+relevant documents, and what is wrong raises a trecpy.TrecpyError that names it.
 """
 
 from collections import defaultdict
@@ -43,7 +43,7 @@ class RelevanceEvaluator:
         relevance_level: int = 1,
         judged_docs_only_flag: bool = False,
     ) -> None:
-        judged = {topic: documents for topic, documents in query_relevance.items() if len(documents)}
+        judged = {topic: documents for topic, documents in query_relevance.items() if documents != {}}
         columns = parse_names(measures, "9.0.8")
         # Cutoffs that are named replace the default ones, which a nickname may ask for too.
         named = {column.measure.name for column in columns if column.given}
