@@ -171,6 +171,8 @@ def test_topics_that_are_empty() -> None:
     assert trecpy.evaluate(QRELS, {}, "map").summary == {"map": 0.0}
     with pytest.raises(NothingScoredError):
         trecpy.evaluate(QRELS, {}, "map", topics="both")
+    for name in ("G", "ndcg.-1=2", "all_trec"):
+        assert trecpy.evaluate({"q": {}}, {"q": ["a"]}, name, relevance_level=-1).counts.scored == 1
 
 
 def test_duplicates() -> None:

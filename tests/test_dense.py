@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import trecpy
-from trecpy.errors import InputError, TopicError
+from trecpy.errors import InputError, ParameterError, TopicError
 from trecpy.registry import catalogue
 
 NAMES = [name for name, each in catalogue().items() if each.needs == ("qrels",) and each.known_to("10.0")]
@@ -90,6 +90,11 @@ def test_measures_of_other_judgements_are_refused() -> None:
     for name in ("prefs_simp", "map_avgjg"):
         with pytest.raises(TopicError, match=f"{name}: expected judgements of -R"):
             trecpy.evaluate_dense([[1.0]], [[1]], name)
+
+
+def test_gains_of_documents_without_a_judgement_are_refused() -> None:
+    with pytest.raises(ParameterError, match="no gain for documents without a judgement"):
+        trecpy.evaluate_dense([[1.0, 2.0]], [[1, -1]], "ndcg.-1=2")
 
 
 def test_topics_stand_in_byte_order_and_merge() -> None:

@@ -111,7 +111,7 @@ def test_strict_refuses_a_score_that_is_no_number(text: bytes) -> None:
         scores(text, strict=True)
 
 
-@pytest.mark.parametrize("text", [b"0.9", b"abc", b"1x"])
+@pytest.mark.parametrize("text", [b"0.9", b"abc", b"1x", b"9223372036854775808", b"-99999999999999999999"])
 def test_strict_refuses_a_level_that_is_no_integer(text: bytes) -> None:
     with pytest.raises(FormatError, match=r"^file:2: column 4 \(level\): expected an integer, found '"):
         levels(b"1", text, strict=True)

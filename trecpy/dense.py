@@ -62,9 +62,11 @@ def evaluate_dense(
     matrix = np.where(there, np.maximum(matrix, -np.finfo(np.float64).max), -np.inf)
     extra = _outside(outside, num_rel, levels, chosen.relevance_level, len(matrix))
     ids = _topic_ids(topics, len(matrix))
-    rows = sorted(range(len(ids)), key=ids.__getitem__)
-    matrix, levels, there, extra = matrix[rows], levels[rows], there[rows], extra[rows]
-    qrels = _qrels(np.concatenate((levels, extra), axis=1), [ids[row] for row in rows])
+    if topics is not None:
+        rows = sorted(range(len(ids)), key=ids.__getitem__)
+        matrix, levels, there, extra = matrix[rows], levels[rows], there[rows], extra[rows]
+        ids.sort()
+    qrels = _qrels(np.concatenate((levels, extra), axis=1), ids)
     ranked = _ranked(matrix, levels, there, extra, chosen)
     return Evaluation(score_ranked(qrels, ranked, parse_names(measures, chosen.compat), chosen))
 

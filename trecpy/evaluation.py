@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.errors import NothingScoredError, TopicError
+from trecpy.errors import NothingScoredError, ParameterError, TopicError
 from trecpy.gains import Gains
 from trecpy.judged import Judged
 from trecpy.kernels.dtypes import Integers, Reals
@@ -192,6 +192,8 @@ def evaluate_blocks(
 def score_ranked(qrels: Qrels, ranked: Ranked, columns: Sequence[Column], protocol: Protocol) -> Scores:
     """Score rankings that are joined with the judgements already, one of each topic, in the order of topics."""
     scorer = _Scorer(qrels, columns, protocol)
+    if scorer.every:
+        raise ParameterError("expected no gain for documents without a judgement, which have no rows here")
     scorer.fill(np.arange(len(qrels.topics)), ranked)
     every = np.arange(len(qrels.topics))
     return scorer.result(every, every)

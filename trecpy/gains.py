@@ -39,7 +39,7 @@ BY_LEVEL = Gains()
 
 
 def _compared(a: float, b: float) -> int:
-    """A - b cut to a 32-bit integer, as x86-64 does: the smallest one where it is NaN or does not fit."""
+    """The difference a - b cut to a 32-bit integer, as x86-64 does: the smallest where it is NaN or does not fit."""
     difference = a - b
     return int(difference) if -_INT32 - 1 < difference < _INT32 else -_INT32
 

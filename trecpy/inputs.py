@@ -20,7 +20,7 @@ from trecpy.formats.trec import RunReader, read_judgements
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
 from trecpy.kernels.dtypes import Bytes, Integers, Reals
-from trecpy.packed import Block, Judgements, Qrels, Records
+from trecpy.packed import Block, Judgements, Qrels, Records, end_to_end
 from trecpy.protocol import Compat
 from trecpy.text import described, quoted
 
@@ -84,11 +84,10 @@ def as_qrels(given: Any, compat: Compat) -> tuple[Judgements, list[str]]:
 
 def _refuse_twice(judgements: Judgements, error: type[TrecpyError]) -> None:
     """Refuse judgements that name a document twice in a topic."""
-    units = np.flatnonzero(judgements.documents.repeated[:, 0] >= 0)
-    if len(units):
-        docno = judgements.documents.docno(int(judgements.documents.repeated[units[0], 0]))
-        topic = quoted(judgements.topics[units[0]])
-        raise error(f"{judgements.name}: topic {topic}: expected a document once, found {quoted(docno)} twice")
+    if twice := judgements.documents.first_repeated():
+        unit, document, _ = twice  # one unit a topic: groups come from the command only
+        docno, topic = quoted(judgements.documents.docno(document)), quoted(judgements.topics[unit])
+        raise error(f"{judgements.name}: topic {topic}: expected a document once, found {docno} twice")
 
 
 def as_run(given: Any, compat: Compat) -> "Run | RunReader":
@@ -291,7 +290,7 @@ def _spans(sizes: Integers, what: str, role: str) -> Integers:
     """int64[N, 2]: place and size of strings end to end. Raises InputError: an empty one."""
     if not sizes.all():
         raise InputError(f"{what}: row {int(np.argmin(sizes))}: expected a {role}, found an empty string")
-    return np.stack((np.cumsum(sizes) - sizes, sizes), axis=1)
+    return end_to_end(sizes)
 
 
 def _kind(values: Any) -> str:

@@ -22,7 +22,7 @@ EVERY = 2**62
 
 
 def ratio(part: Reals | Integers, whole: Reals | Integers) -> Reals:
-    """Part / whole, and 0 where whole is 0."""
+    """The quotient part / whole, and 0 where whole is 0."""
     return np.where(whole != 0, np.true_divide(part, whole), 0.0)
 
 
@@ -225,7 +225,8 @@ class Gained:
         self.unit = docs.unit
         self.length = graded.starts[self.unit + 1] - graded.starts[self.unit]
         document = docs.ranked.document
-        self.gain = np.where(document >= 0, graded.document[document], graded.outside[self.unit[docs.query]])
+        self.gain = graded.outside[self.unit[docs.query]]
+        self.gain[document >= 0] = graded.document[document[document >= 0]]
         self.dcg, self.result_gain, self.cost = np.empty((3, len(self.gain)))
         starts = np.concatenate(([0], np.cumsum(self.length)))
         ideal = graded.gain[np.repeat(graded.starts[self.unit] - starts[:-1], self.length) + np.arange(starts[-1])]

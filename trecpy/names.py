@@ -11,6 +11,7 @@ Letters count in either case where that is unambiguous.
 import difflib
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -58,12 +59,10 @@ def parse_names(names: object, compat: Compat) -> list[Column]:
         raise MeasureError("measures: expected at least one, found none")
     order = {name: place for place, name in enumerate(catalogue())}
     columns = sorted(wanted.values(), key=lambda column: order[column.measure.name])
-    names_used = [column.name for column in columns]
+    uses = Counter(column.name for column in columns)
     # Points that differ behind the second decimal are printed alike; here each has a name of its own.
     return [
-        replace(column, name=f"{column.measure.name}_{column.parameter}")
-        if names_used.count(column.name) > 1
-        else column
+        replace(column, name=f"{column.measure.name}_{column.parameter}") if uses[column.name] > 1 else column
         for column in columns
     ]
 

@@ -1,4 +1,4 @@
-"""Judgements and rankings as packed arrays: frozen records, built by trecpy.formats, read by everything behind it."""
+"""Judgements and rankings as packed arrays: records that formats and inputs build, and how the two are joined."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +19,11 @@ def as_stored(values: Reals, compat: Compat) -> Reals:
         return values
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(np.float64)
+
+
+def end_to_end(sizes: Integers) -> Integers:
+    """int64[N, 2]: place and size of strings of these sizes that lie end to end."""
+    return np.stack((np.cumsum(sizes) - sizes, sizes), axis=1)
 
 
 @dataclass(frozen=True)
@@ -91,10 +96,10 @@ class Documents:
         """Number of the line that document j stands in."""
         return 1 + int(np.count_nonzero(self.data[: self.spans[j, 0]] == ord("\n")))
 
-    def first_repeated(self) -> tuple[int, int] | None:
-        """Two places of the first document that some unit names twice, or None."""
+    def first_repeated(self) -> tuple[int, int, int] | None:
+        """The first unit that names a document twice, and where; or None."""
         units = np.flatnonzero(self.repeated[:, 0] >= 0)
-        return (int(self.repeated[units[0], 0]), int(self.repeated[units[0], 1])) if len(units) else None
+        return (int(units[0]), *self.repeated[units[0]].tolist()) if len(units) else None
 
 
 @dataclass(frozen=True)
@@ -117,11 +122,9 @@ class Block:
 
     def without_self(self) -> "Block":
         """The same without documents whose docno is their topic's id."""
-        ids = b"".join(self.topics)
-        sizes = np.fromiter(map(len, self.topics), np.int64, len(self.topics))
-        spans = np.stack((np.cumsum(sizes) - sizes, sizes), axis=1)
+        spans = end_to_end(np.fromiter(map(len, self.topics), np.int64, len(self.topics)))
         hashes = np.empty(len(spans), np.uint64)
-        hash_all(np.frombuffer(ids, np.uint8), spans, hashes)
+        hash_all(np.frombuffer(b"".join(self.topics), np.uint8), spans, hashes)
         topic = np.repeat(np.arange(len(self.topics)), np.diff(self.starts))
         alike = np.flatnonzero(self.hashes == hashes[topic]).tolist()
         kept = np.ones(len(topic), bool)
@@ -277,7 +280,12 @@ class Qrels(Judgements):
         return top
 
     def count(self, least: int, below: int | None = None) -> Integers:
-        """int64[U]: documents of each unit with a level >= 0, >= least and < below."""
+        """int64[U]: documents of each unit with a level >= 0, >= least and < below; counted once."""
+        if (least, below) not in self._memo:
+            self._memo[least, below] = self._count(least, below)
+        return self._memo[least, below]  # type: ignore[return-value]
+
+    def _count(self, least: int, below: int | None) -> Integers:
         counted = (self.level >= max(least, 0)) & (self.level < below if below is not None else True)
         sums = np.concatenate(([0], np.cumsum(counted)))
         return sums[self.documents.starts[1:]] - sums[self.documents.starts[:-1]]

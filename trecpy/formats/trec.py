@@ -183,7 +183,11 @@ class Reader:
         return self._arena[at : at + size].tobytes()
 
     def read(self, whole: bool = False) -> bool:
-        """Read on, with `whole` to the end; return whether there may be more. The end is where conclude() says."""
+        """
+        Read on, with `whole` to the end; return whether there may be more. `notes` are complete at the end.
+
+        Raises FileError, FormatError.
+        """
         stop = self.lines.read(whole)
         start = self._begin(stop) if self._parsed is None else self._parsed
         self._make_room(start, stop)
@@ -261,15 +265,16 @@ class Reader:
         """Read a value that is not plainly a number: strtod and strtol know every form, and what is none."""
         text = self.lines.token(place)
         if self.layout.integer:
-            self.records.level[record], rest = strtol(text)
-            if not rest and abs(int(text[:40])) > 2**63 - 1:
-                self._note(_CLAMPED, place, text)
+            value, rest = strtol(text)
+            self.records.level[record] = value
+            clamped = not rest and abs(int(text[:40])) > 2**63 - 1
         else:
             self.records.score[record], rest = strtod(text)
-        if (rest and self.strict) or (not self.layout.integer and np.isnan(self.records.score[record])):
+            clamped = False
+        if (self.strict and (rest or clamped)) or (not self.layout.integer and np.isnan(self.records.score[record])):
             raise FormatError(self._wrong_value(self.lines.line(place), text))
-        if rest:
-            self._note(_NOT_A_NUMBER if rest == text else _CUT_NUMBER, place, text)
+        if rest or clamped:
+            self._note(_CLAMPED if clamped else _NOT_A_NUMBER if rest == text else _CUT_NUMBER, place, text)
 
     def _note(self, fate: str, place: int, text: bytes) -> None:
         """Count an odd value by what becomes of it; the first is said."""
@@ -410,8 +415,8 @@ def read_judgements(source: Source, form: str, compat: Compat, strict: bool) -> 
 def _qrels(form: str, reader: Reader) -> Qrels:
     group = byte_ranks(reader.lines.data, reader.column("spans"), 2) if form == "qrels_jg" else None
     qrels = Qrels.of(reader.source.name, reader.packed(), reader.column("level").copy(), group)
-    if group is not None and (twice := qrels.documents.first_repeated()) is not None:
-        a, b = twice
+    if group is not None and (twice := qrels.documents.first_repeated()):
+        _, a, b = twice
         raise FormatError(
             f"{qrels.name}:{qrels.documents.line(b)}: expected a document once in a group, found "
             f"{quoted(qrels.documents.docno(b))} again after line {qrels.documents.line(a)}"
