@@ -1,11 +1,12 @@
-"""The command `trec_eval`, in this process."""
+"""The commands `trec_eval` and `trecpy`, in this process."""
 
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trecpy.cli.trec_eval import run
+from trecpy.cli import main
+from trecpy.cli import trec_eval as drop_in
 
 
 @dataclass
@@ -25,7 +26,13 @@ class Outcome:
 
 def trec_eval(*arguments: str, stdin: bytes = b"") -> Outcome:
     out, said = io.BytesIO(), list[str]()
-    code = run(list(arguments), io.BytesIO(stdin), out, said.append)
+    code = drop_in.run(list(arguments), io.BytesIO(stdin), out, said.append)
+    return Outcome(code, out.getvalue(), said)
+
+
+def trecpy(*arguments: str, stdin: bytes = b"") -> Outcome:
+    out, said = io.BytesIO(), list[str]()
+    code = main.run(list(arguments), io.BytesIO(stdin), out, said.append)
     return Outcome(code, out.getvalue(), said)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command import trec_eval
+from command import trec_eval, trecpy
 
 from trecpy.registry import Aggregate, catalogue, nicknames
 
@@ -59,12 +59,11 @@ def _commands() -> list[tuple[str, str]]:
 def test_command_prints_what_is_shown(command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     program, *arguments = shlex.split(command)
-    assert program == "trec_eval"
-    outcome = trec_eval(*arguments)
-    expected = [line for line in shown.splitlines() if not line.startswith("trec_eval: ")]
+    outcome = {"trec_eval": trec_eval, "trecpy": trecpy}[program](*arguments)
+    expected = [line for line in shown.splitlines() if not line.startswith(f"{program}: ")]
     assert outcome.out.decode().splitlines() == expected
-    said = [line for line in shown.splitlines() if line.startswith("trec_eval: ")]
-    assert not said or said == [f"trec_eval: {line}" for line in outcome.said]
+    said = [line for line in shown.splitlines() if line.startswith(f"{program}: ")]
+    assert not said or said == [f"{program}: {line}" for line in outcome.said]
 
 
 def test_snippets_print_what_is_shown() -> None:
@@ -79,4 +78,4 @@ def test_snippets_print_what_is_shown() -> None:
 
 
 def test_commands_were_found() -> None:
-    assert len(_commands()) == 2
+    assert len(_commands()) == 3

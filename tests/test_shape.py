@@ -53,6 +53,15 @@ def test_numba_is_not_loaded_before_it_is_needed(arguments: list[str]) -> None:
     assert loaded.returncode == 0
 
 
+@pytest.mark.parametrize(
+    "arguments", [[], ["--help"], ["--version"], ["nonsense"], ["eval", "--help"], ["eval", "one"]]
+)
+def test_numpy_is_not_loaded_for_help(arguments: list[str]) -> None:
+    code = "import sys; from trecpy.cli.main import main; main(sys.argv[1:]); sys.exit('numpy' in sys.modules and 99)"
+    loaded = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, timeout=300, check=False)
+    assert loaded.returncode == 0
+
+
 def test_public_names_are_listed() -> None:
     assert sorted(trecpy.__all__) == trecpy.__all__
     assert all(hasattr(trecpy, name) for name in trecpy.__all__)

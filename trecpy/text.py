@@ -32,3 +32,8 @@ def described(value: object) -> str:
 def plural(count: int, noun: str) -> str:
     """'1 line', '3 lines', '1,000 lines'."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def plain(text: str) -> str:
+    """Text on one line of a terminal, whole: what is not printable is escaped; bytes that are no UTF-8 stay bytes."""
+    return "".join(c if c.isprintable() or 0xDC80 <= ord(c) <= 0xDCFF else ascii(c)[1:-1] for c in text)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from trecpy import __version__
 from trecpy.cli.options import read_options
+from trecpy.cli.process import Warn, Write, attempt, process, writer
 from trecpy.errors import (
     FileError,
     FormatError,
@@ -51,7 +52,6 @@ _SHORT = {
 }  # fmt: skip
 _OWN = ("compat",)
 _FORMS = ("qrels", "qrels_jg", "prefs", "qrels_prefs")
-_BROKEN_PIPE = 141  # what a shell reports of a program that SIGPIPE ended, as it ends the reference
 _NO_CUT = 2147483647
 
 
@@ -91,85 +91,37 @@ class Options:
         )
 
 
-class _OutputError(Exception):
-    """Standard output cannot be written."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with sys.argv, or with `arguments`; return the exit code."""
-    # A stream that the shell closed is None here; what is written to it is lost, and that is an error below.
-    try:
-        output = _binary(sys.stdout)
-        code = run(sys.argv[1:] if arguments is None else list(arguments), _binary(sys.stdin), output, _warn)
-        if output is not None:
-            _writing(output.flush)
-        return code
-    except BrokenPipeError:  # the reader has what it wanted
-        _silence(sys.stdout)
-        return _BROKEN_PIPE
-    except _OutputError as error:
-        _warn(f"standard output: cannot be written: {error}")
-        _silence(sys.stdout)
-        return FileError.exit_code
-    except KeyboardInterrupt:
-        return 130
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    return process("trec_eval", lambda stdin, stdout, warn: run(given, stdin, stdout, warn))
 
 
-def _writing(step: Callable[[], object]) -> None:
-    try:
-        step()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        from trecpy.formats.source import reason
-
-        raise _OutputError(reason(error)) from None
-
-
-def run(
-    arguments: Sequence[str],
-    stdin: IO[bytes] | None,
-    stdout: IO[bytes] | None,
-    warn: Callable[[str], None],
-) -> int:
+def run(arguments: Sequence[str], stdin: IO[bytes] | None, stdout: IO[bytes] | None, warn: Warn) -> int:
     """The command on given streams: bytes of results to stdout, lines of text to warn(). Returns the exit code."""
+    return attempt(lambda: _run(arguments, stdin, writer(stdout), warn), warn)
 
-    def write(text: bytes) -> None:
-        if stdout is None:
-            raise _OutputError("it is closed")
-        _writing(lambda: stdout.write(text))
 
+def _run(arguments: Sequence[str], stdin: IO[bytes] | None, write: Write, warn: Warn) -> int:
     try:
-        try:
-            options = _read(arguments)
-            if not options.version and not options.help and len(options.files) != 2:
-                raise UsageError(f"expected 2 files, QRELS and RUN, found {len(options.files)}")
-        except UsageError as error:
-            warn(str(error))
-            if not isinstance(error, MeasureError):
-                from trecpy.cli.help import USAGE
-
-                warn(USAGE)
-            return error.exit_code
-        for warning in options.warnings:
-            warn("warning: " + warning)
-        if options.version:
-            warn(f"trecpy {__version__}, following trec_eval version {options.compat}")
-        elif options.help:
-            write(_help(options).encode() + b"\n")
-        else:
-            _evaluate(options, stdin, write, warn)
-    except TrecpyError as error:
+        options = _read(arguments)
+        if not options.version and not options.help and len(options.files) != 2:
+            raise UsageError(f"expected 2 files, QRELS and RUN, found {len(options.files)}")
+    except UsageError as error:
         warn(str(error))
+        if not isinstance(error, MeasureError):
+            from trecpy.cli.help import USAGE
+
+            warn(USAGE)
         return error.exit_code
-    except MemoryError:
-        warn("out of memory")
-        return FileError.exit_code
-    except BrokenPipeError:
-        raise
-    except OSError as error:  # of the system around, like a library that cannot be loaded
-        warn(f"{error}")
-        return FileError.exit_code
+    for warning in options.warnings:
+        warn("warning: " + warning)
+    if options.version:
+        warn(f"trecpy {__version__}, following trec_eval version {options.compat}")
+    elif options.help:
+        write(_help(options).encode() + b"\n")
+    else:
+        _evaluate(options, stdin, write, warn)
     return 0
 
 
@@ -254,9 +206,7 @@ def _help(options: Options) -> str:
     return help_text(chosen, bool(options.requests), known, options.compat)
 
 
-def _evaluate(
-    options: Options, stdin: IO[bytes] | None, write: Callable[[bytes], None], warn: Callable[[str], None]
-) -> None:
+def _evaluate(options: Options, stdin: IO[bytes] | None, write: Write, warn: Warn) -> None:
     """Read, score, print."""
     from trecpy.evaluation import evaluate_blocks
     from trecpy.formats.source import Source
@@ -335,27 +285,6 @@ def _open_run(path: str, options: Options, stdin: IO[bytes] | None) -> Source:
     if stdin is None:
         raise FileError("standard input: cannot be read: it is closed")
     return Source(cast(ByteStream, stdin), "standard input", twice=True)
-
-
-def _binary(stream: Any) -> Any:
-    return None if stream is None else stream.buffer
-
-
-def _warn(text: str) -> None:
-    """One line on standard error; nothing where that is closed or full."""
-    if sys.stderr is not None:
-        try:
-            encoding = sys.stderr.encoding or "ascii"
-            sys.stderr.buffer.write(f"trec_eval: {text}\n".encode(encoding, "backslashreplace"))
-            sys.stderr.buffer.flush()
-        except OSError:
-            pass
-
-
-def _silence(stream: Any) -> None:
-    """Keep Python from failing once more when it closes a stream that cannot be written."""
-    if stream is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,128 @@
+"""The command `trecpy` and its `eval`: what it prints, what it says, its exit codes."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import trecpy, write
+
+import trecpy as package
+from trecpy.cli.main import COMMANDS
+
+QRELS = "1 0 a 1; 1 0 b 0; 1 0 c 2; 2 0 a 1"
+RUN = "1 Q0 a 1 1 t; 1 Q0 b 1 3 t; 1 Q0 c 1 2 t"
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> tuple[str, str]:
+    return write(tmp_path, QRELS, RUN)
+
+
+def test_a_row_a_run(paths: tuple[str, str]) -> None:
+    outcome = trecpy("eval", *paths, paths[1], "-m", "map", "-m", "num_ret")
+    name = paths[1]
+    assert [line.split() for line in outcome.out.decode().splitlines()[:3]] == [
+        ["run", "num_ret", "map"],
+        [name, "3", "0.2917"],
+        [name, "3", "0.2917"],
+    ]
+    assert outcome.out.decode().splitlines()[3].startswith("protocol: ")
+    lacks = f"warning: {name}: lacks 1 of 2 judged topics; they count with what an empty ranking scores"
+    assert (outcome.code, outcome.said) == (0, [lacks, lacks])
+
+
+def test_a_run_that_fails_does_not_stop_the_others(paths: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "bad").write_text("1 Q0 a 1 x t\n")
+    (tmp_path / "other").write_text("3 Q0 a 1 1 t\n")
+    options = ["-m", "map", "--format", "tsv", "--topics", "both"]
+    outcome = trecpy("eval", *options, paths[0], str(tmp_path / "other"), str(tmp_path / "bad"), "nowhere", paths[1])
+    assert outcome.code == 7
+    assert outcome.out.decode().splitlines() == ["run\tmap", f"{paths[1]}\t{(1 / 2 + 2 / 3) / 2!r}"]
+    errors = [line for line in outcome.said if line.startswith("error: ")]
+    assert [re.sub(r"^error: (\S*/)?(\w+).*", r"\2", line) for line in errors] == ["other", "bad", "nowhere"]
+
+
+def test_formats_hold_the_same_values(paths: tuple[str, str]) -> None:
+    measures = ["map", "P_5", "num_rel_ret"]
+    expected = package.evaluate(*paths, measures)
+    options = [word for name in measures for word in ("-m", name)]
+    records = [
+        json.loads(line) for line in trecpy("eval", *paths, *options, "-q", "--format", "jsonl").out.splitlines()
+    ]
+    assert [record.pop("run") for record in records] == [paths[1]] * 3
+    rows = {record.pop("topic"): record for record in records}
+    assert rows == {**expected.to_dict(), "all": expected.summary}
+    header, *lines = trecpy("eval", *paths, *options, "-q", "--format", "tsv").out.decode().splitlines()
+    found = {line.split("\t")[1]: list(map(float, line.split("\t")[2:])) for line in lines}
+    assert header.split("\t") == ["run", "topic", *expected.columns]
+    assert found == {topic: list(row.values()) for topic, row in rows.items()}
+
+
+def test_conventions_reach_the_protocol(paths: tuple[str, str]) -> None:
+    options = ["--relevance-level", "2", "--judged-only", "--depth", "9", "--ties", "input", "--topics", "both"]
+    more = ["--duplicates", "first", "--ignore-self", "--compat", "9.0.8"]
+    outcome = trecpy("eval", *options, *more, *paths, "-m", "recip_rank")
+    last = outcome.out.decode().splitlines()[-1]
+    assert last == (
+        "protocol: compat=9.0.8, relevance_level=2, judged_only=True, depth=9, topics=both, ties=input, "
+        "duplicates=first, ignore_self=True"
+    )
+    assert "0.5000" in outcome.out.decode()
+
+
+def test_a_run_from_standard_input(paths: tuple[str, str]) -> None:
+    outcome = trecpy("eval", "-m", "map", "--format", "tsv", "--", paths[0], "-", stdin=Path(paths[1]).read_bytes())
+    assert outcome.out.decode().splitlines()[1].startswith("-\t0.29")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 1, []),
+        (["nonsense"], 1, ["error: expected a command, one of "]),
+        (["eval"], 1, ["error: the following arguments are required: QRELS, RUN"]),
+        (["eval", "a", "b", "--bogus"], 1, ["error: unrecognized arguments: --bogus"]),
+        (["eval", "a", "b", "--rel", "2"], 1, ["error: unrecognized arguments: --rel"]),
+        (["eval", "a", "b", "--places", "x"], 1, ["error: argument --places: expected a number from 0 to 17"]),
+        (["eval", "a", "b", "--depth", "-1"], 2, ["error: depth: expected a number >= 0 or None, found -1"]),
+        (["eval", "a", "b", "-m", "nonsense"], 1, ["error: measures: 'nonsense' is not known"]),
+        (["eval", "nowhere", "b"], 2, ["error: nowhere: cannot be read"]),
+    ],
+)
+def test_mistakes_are_one_line(arguments: list[str], code: int, said: list[str]) -> None:
+    outcome = trecpy(*arguments)
+    assert outcome.code == code
+    assert len(outcome.said) == len(said)
+    assert all(line.startswith(start) for line, start in zip(outcome.said, said, strict=True))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples(name: str) -> None:
+    outcome = trecpy(name, "--help")
+    assert outcome.code == 0
+    assert f"usage: trecpy {name}" in outcome.out.decode()
+    assert f"  trecpy {name} " in outcome.out.decode().partition("examples:")[2]
+    assert f"  {name} " in trecpy("--help").out.decode()
+
+
+def test_odd_names_stay_on_their_line(tmp_path: Path) -> None:
+    qrels, run = write(tmp_path, QRELS.replace("2 ", "\x1b[1m "), RUN)
+    outcome = trecpy("eval", qrels, run, "-q", "-m", "map")
+    assert b"\\x1b[1m" in outcome.out
+    assert b"\x1b" not in outcome.out
+
+
+def test_as_a_process(paths: tuple[str, str]) -> None:
+    """Errors are named for the program; a reader that has gone away is no error of ours."""
+    command = [sys.executable, "-m", "trecpy.cli.main"]
+    failed = subprocess.run([*command, "eval", "nowhere", "b"], capture_output=True, timeout=300, check=False)
+    assert failed.returncode == 2
+    assert failed.stderr.startswith(b"trecpy: error: nowhere: cannot be read")
+    with subprocess.Popen([*command, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as gone:
+        assert gone.stdout is not None
+        gone.stdout.close()
+        assert gone.stderr is not None
+        assert (gone.stderr.read(), gone.wait()) == (b"", 141)

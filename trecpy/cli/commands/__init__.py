@@ -1,0 +1,1 @@
+"""The subcommands of `trecpy`, one module each: DESCRIPTION, EXAMPLES, arguments(parser), run(options, streams)."""

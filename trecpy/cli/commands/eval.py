@@ -1,0 +1,135 @@
+"""`trecpy eval`: runs scored by one file of judgements, one row a run."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from trecpy.cli.choices import (
+    add_layout,
+    add_measures,
+    add_protocol,
+    chosen_measures,
+    chosen_places,
+    chosen_protocol,
+    protocol_line,
+)
+from trecpy.cli.layout import Cell, rows_as
+from trecpy.cli.progress import progress
+from trecpy.errors import FileError, TrecpyError
+from trecpy.text import plural, shown
+
+if TYPE_CHECKING:
+    from trecpy.api import Evaluation, Evaluator
+    from trecpy.cli.main import Streams
+    from trecpy.cli.process import Warn
+
+DESCRIPTION = """\
+Score runs by the judgements in QRELS, which are read once, and print one row a run. A run that cannot be scored is an
+error on standard error; the others are scored, and the exit code is that of the first failure."""
+EXAMPLES = """\
+  trecpy eval qrels.txt run.txt
+  trecpy eval -m nDCG@10 -m map --topics both qrels.txt *.run
+  trecpy eval -m ndcg_cut_10 --per-query --format tsv qrels.txt run.txt > topics.tsv
+  zcat run.gz | trecpy eval qrels.txt -
+"""
+_MEASURES = ("map", "recip_rank", "P_10", "recall_1000", "ndcg_cut_10")
+_FATES = {
+    "qrels": "they count with what an empty ranking scores",
+    "both": "they are left out of the means",
+    "run": "they are left out of the means",
+    "same": "",
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("qrels", metavar="QRELS", help="judgements: topic iter docno level")
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="+", help="rankings: topic iter docno rank score tag; '-' is standard input"
+    )
+    add_measures(parser, _MEASURES)
+    parser.add_argument("-q", "--per-query", action="store_true", help="print each topic's values before the summary")
+    add_layout(parser)
+    add_protocol(parser)
+
+
+def run(options: argparse.Namespace, streams: Streams) -> int:
+    """Read, score, print. Returns the exit code of the first run that failed, or 0."""
+    from trecpy.api import Evaluator
+
+    evaluator = Evaluator(options.qrels, chosen_measures(options), protocol=chosen_protocol(options))
+    for note in evaluator.notes:
+        streams.warn("warning: " + note)
+    rows: list[list[Cell]] = []
+    code = 0
+    with progress(len(options.runs), "run", streams.warn) as (step, warn):
+        for path in options.runs:
+            try:
+                evaluation = evaluator.evaluate(opened(path, streams))
+            except TrecpyError as error:
+                warn("error: " + _of_run(str(error), path))
+                code = code or error.exit_code
+            else:
+                say_notes(evaluation, path, len(evaluator.notes), warn)
+                rows += _rows(evaluation, evaluator, path, options.per_query)
+            step()
+    _print(rows, evaluator, options, streams)
+    return code
+
+
+def opened(path: str, streams: Streams) -> Any:
+    """What the Evaluator takes for a run: the path, or standard input for '-'."""
+    if path != "-":
+        return path
+    if streams.stdin is None:
+        raise FileError("standard input: cannot be read: it is closed")
+    return streams.stdin
+
+
+def say_notes(evaluation: Evaluation, path: str, known: int, warn: Warn) -> None:
+    """Say what was odd in a run, and how many topics it lacks. known: how many notes are the judgements'."""
+    for note in evaluation.notes[known:]:
+        warn("warning: " + _of_run(note, path))
+    counts = evaluation.counts
+    if counts.missing:
+        lacks = f"lacks {counts.missing:,} of {plural(counts.judged, 'judged topic')}"
+        warn(f"warning: {shown(path)}: {lacks}; {_FATES[evaluation.protocol.topics]}")
+    unjudged = counts.run - (counts.judged - counts.missing)
+    if unjudged:
+        fate = "they count as 0" if evaluation.protocol.topics == "run" else "they are left out"
+        warn(f"warning: {shown(path)}: has {plural(unjudged, 'topic')} without judgements; {fate}")
+
+
+def _of_run(text: str, path: str) -> str:
+    """A message that names the run."""
+    name = shown(path)
+    return text if name in text or path == "-" else f"{name}: {text}"
+
+
+def _rows(evaluation: Evaluation, evaluator: Evaluator, path: str, per_query: bool) -> list[list[Cell]]:
+    """The rows of a run: its topics, where they are asked for, and the summary."""
+    columns = [column for column in evaluator.columns if not column.measure.text]
+    whole = {column.name for column in columns if column.measure.integer}
+
+    def cells(values: dict[str, float]) -> list[Cell]:
+        return [int(values[column.name]) if column.name in whole else values[column.name] for column in columns]
+
+    summary = cells(evaluation.summary)
+    if not per_query:
+        return [[path, *summary]]
+    return [[path, topic, *cells(row)] for topic, row in evaluation.to_dict().items()] + [[path, "all", *summary]]
+
+
+def _print(rows: list[list[Cell]], evaluator: Evaluator, options: argparse.Namespace, streams: Streams) -> None:
+    if not rows:
+        return
+    header = ["run", *(["topic"] if options.per_query else [])]
+    header += [column.name for column in evaluator.columns if not column.measure.text]
+    stated = protocol_line(evaluator.protocol)
+    for line in rows_as(options.format, header, rows, chosen_places(options)):
+        streams.write(line)
+    if options.format == "table":
+        streams.write(stated.encode() + b"\n")
+    else:
+        streams.warn(stated)

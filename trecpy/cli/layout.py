@@ -1,0 +1,62 @@
+"""Rows as a table, as tab-separated values or as JSON lines. The only place of `trecpy` that formats values."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from trecpy.text import plain
+
+Cell = str | int | float | bool | None
+Row = Sequence[Cell]
+
+_BREAKS = re.compile(r"[\t\n\r]")
+
+
+def rows_as(layout: str, header: Sequence[str], rows: Sequence[Row], places: int | None) -> Iterator[bytes]:
+    """
+    Yield lines.
+
+    layout: "table", "tsv" or "jsonl"; header: a name for each cell of a row; rows: all of them, of one length
+    places: decimals of real numbers, None for all digits; None in a row is '-', in JSON null, as are NaN and infinity
+    """
+    if layout == "jsonl":
+        for row in rows:
+            yield json_line(dict(zip(header, row, strict=True)), places)
+        return
+    cells = [list(header), *([cell_text(cell, places) for cell in row] for row in rows)]
+    if layout == "tsv":
+        for line in cells:
+            yield ("\t".join(_BREAKS.sub(" ", cell) for cell in line) + "\n").encode("utf-8", "surrogateescape")
+        return
+    words = [all(isinstance(row[c], str) for row in rows) for c in range(len(header))]
+    cells = [[plain(cell) for cell in line] for line in cells]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        padded = [
+            f"{cell:<{width}}" if left else f"{cell:>{width}}"
+            for cell, width, left in zip(line, widths, words, strict=True)
+        ]
+        yield ("  ".join(padded).rstrip() + "\n").encode("utf-8", "surrogateescape")
+
+
+def json_line(record: dict[str, Cell], places: int | None) -> bytes:
+    """One JSON object in a line."""
+    return (json.dumps({name: _json_value(value, places) for name, value in record.items()}) + "\n").encode()
+
+
+def cell_text(cell: Cell, places: int | None) -> str:
+    """One value as text."""
+    if cell is None:
+        return "-"
+    if isinstance(cell, float):
+        return repr(cell) if places is None else f"{cell:.{places}f}"
+    return str(cell)
+
+
+def _json_value(value: Cell, places: int | None) -> Cell:
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
+        return None
+    return value if places is None else round(value, places)
