@@ -86,3 +86,8 @@ def test_nicknames() -> None:
     for compat in COMPATS:
         found = {name: len(members) for name, members in nicknames(compat).items()}
         assert found == {**sizes, "all_trec": 37 if compat == "10.0" else 34}
+
+
+def test_measures_of_which_less_is_better() -> None:
+    lower = {name for name, each in catalogue().items() if not each.higher_is_better}
+    assert lower == {"num_nonrel_judged_ret", "rbp_resid", "unj", "first_rel_rank"}

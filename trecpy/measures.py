@@ -557,7 +557,7 @@ def set_f(docs: Judged, parameters: tuple[float, ...]) -> Reals:
     return np.where(docs.num_rel_ret > 0, ((x + 1) * p * q) / (x * p + q), 0.0)
 
 
-@measure("num_nonrel_judged_ret", aggregate=Aggregate.SUM, sets=("all_trec",), integer=True)
+@measure("num_nonrel_judged_ret", aggregate=Aggregate.SUM, sets=("all_trec",), integer=True, higher_is_better=False)
 def num_nonrel_judged_ret(docs: Judged) -> Integers:
     """
     Number of ranked documents that are judged and not relevant.
@@ -827,7 +827,14 @@ def rank_biased_precision(docs: Judged, parameters: tuple[Gains, float]) -> Real
     return (1.0 - p) * docs.sum(np.where(gain != 0, gain * weights[docs.rank - 1], 0.0))
 
 
-@measure("rbp_resid", LevelGains(persistence=0.9), sets=("all_trec",), since="10.0", zero_if_missing=True)
+@measure(
+    "rbp_resid",
+    LevelGains(persistence=0.9),
+    sets=("all_trec",),
+    since="10.0",
+    zero_if_missing=True,
+    higher_is_better=False,
+)
 def rbp_residual(docs: Judged, parameters: tuple[Gains, float]) -> Reals:
     """
     How much rbp could still grow: the weight of what is not judged.
@@ -843,7 +850,7 @@ def rbp_residual(docs: Judged, parameters: tuple[Gains, float]) -> Reals:
     return np.where(docs.not_judged() > 0, residual, 0.0)
 
 
-@measure("unj", Cutoffs((5, 10, 20)), sets=("all_trec",), since="10.0", zero_if_missing=True)
+@measure("unj", Cutoffs((5, 10, 20)), sets=("all_trec",), since="10.0", zero_if_missing=True, higher_is_better=False)
 def unjudged(docs: Judged, k: int) -> Reals:
     """
     Share of documents without a judgement at ranks 1..cutoff.
@@ -872,7 +879,7 @@ def reciprocal_rank_cut(docs: Judged, k: int) -> Reals:
     return np.where(docs.first_hit <= k, reciprocal_rank(docs), 0.0)
 
 
-@measure("first_rel_rank", since="trecpy")
+@measure("first_rel_rank", since="trecpy", higher_is_better=False)
 def first_relevant_rank(docs: Judged) -> Reals:
     """
     Rank of the first relevant document.

@@ -221,6 +221,7 @@ class Measure:
     integer: printed without decimals
     zero_if_missing: a topic that the run lacks has 0 instead of what the formula gives for one document outside the
         qrels; for columns named by given parameters that holds only where these are cutoffs
+    higher_is_better: of two values, is the larger the better one?
     """
 
     name: str
@@ -233,6 +234,7 @@ class Measure:
     text: bool
     since: Since
     zero_if_missing: bool
+    higher_is_better: bool
 
     @property
     def doc(self) -> str:
@@ -312,12 +314,23 @@ def measure(
     text: bool = False,
     since: Since = "9.0.8",
     zero_if_missing: bool = False,
+    higher_is_better: bool = True,
 ) -> Callable[[F], F]:
     """Declare a measure; what it decorates is the formula, and stays an ordinary function."""
 
     def declare(formula: F) -> F:
         _MEASURES[name] = Measure(
-            name, formula, parameters, aggregate, sets, needs, integer, text, since, zero_if_missing
+            name,
+            formula,
+            parameters,
+            aggregate,
+            sets,
+            needs,
+            integer,
+            text,
+            since,
+            zero_if_missing,
+            higher_is_better,
         )
         return formula
 

@@ -78,5 +78,7 @@ def describe(measure: Measure, compat: Compat) -> str:
     lines = [measure.name, *("  " + line if line else "" for line in measure.doc.splitlines())]
     lines.append(f"  Defaults  {measure.parameters.text}")
     lines.append(f"  Summary   {measure.aggregate.value}")
+    if not measure.higher_is_better:
+        lines.append("  Better    lower")
     lines.append(f"  In sets   {' '.join(belongs) or 'none'}")
     return "\n".join(lines)
