@@ -66,9 +66,10 @@ def test_command_prints_what_is_shown(command: str, shown: str, monkeypatch: pyt
     assert not said or said == [f"{program}: {line}" for line in outcome.said]
 
 
-def test_snippets_print_what_is_shown() -> None:
+def test_snippets_print_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
     snippets = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", README.read_text(), re.DOTALL)
-    assert len(snippets) == 2
+    assert len(snippets) == 3
     names: dict[str, object] = {}
     for code, shown in snippets:
         printed = io.StringIO()
@@ -78,4 +79,4 @@ def test_snippets_print_what_is_shown() -> None:
 
 
 def test_commands_were_found() -> None:
-    assert len(_commands()) == 3
+    assert len(_commands()) == 4

@@ -11,10 +11,14 @@ if TYPE_CHECKING:
     from trecpy.api import Evaluator as Evaluator
     from trecpy.api import evaluate as evaluate
     from trecpy.api import merge as merge
+    from trecpy.comparison import Comparison as Comparison
+    from trecpy.comparison import compare as compare
+    from trecpy.comparison import compare_many as compare_many
     from trecpy.dense import evaluate_dense as evaluate_dense
     from trecpy.errors import FileError as FileError
     from trecpy.errors import FormatError as FormatError
     from trecpy.errors import InputError as InputError
+    from trecpy.errors import LibraryError as LibraryError
     from trecpy.errors import MeasureError as MeasureError
     from trecpy.errors import NothingScoredError as NothingScoredError
     from trecpy.errors import ParameterError as ParameterError
@@ -28,11 +32,13 @@ __version__ = "0.1.0"
 
 # Loaded when first asked for: `import trecpy` costs nothing that is not used.
 _HOMES = {
+    "Comparison": "trecpy.comparison",
     "Evaluation": "trecpy.api",
     "Evaluator": "trecpy.api",
     "FileError": "trecpy.errors",
     "FormatError": "trecpy.errors",
     "InputError": "trecpy.errors",
+    "LibraryError": "trecpy.errors",
     "MeasureError": "trecpy.errors",
     "NothingScoredError": "trecpy.errors",
     "ParameterError": "trecpy.errors",
@@ -41,17 +47,21 @@ _HOMES = {
     "TrecpyError": "trecpy.errors",
     "UsageError": "trecpy.errors",
     "ZScoreError": "trecpy.errors",
+    "compare": "trecpy.comparison",
+    "compare_many": "trecpy.comparison",
     "evaluate": "trecpy.api",
     "evaluate_dense": "trecpy.dense",
     "merge": "trecpy.api",
 }
 
 __all__ = [
+    "Comparison",
     "Evaluation",
     "Evaluator",
     "FileError",
     "FormatError",
     "InputError",
+    "LibraryError",
     "MeasureError",
     "NothingScoredError",
     "ParameterError",
@@ -61,6 +71,8 @@ __all__ = [
     "UsageError",
     "ZScoreError",
     "__version__",
+    "compare",
+    "compare_many",
     "evaluate",
     "evaluate_dense",
     "merge",

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from trecpy.evaluation import Counts, Scores, evaluate_blocks
 from trecpy.inputs import as_qrels, as_run, first_twice
 from trecpy.kernels.dtypes import Reals
 from trecpy.names import key_of, parse_name, parse_names
+from trecpy.packed import Block
 from trecpy.protocol import Protocol, chosen_protocol
 from trecpy.text import described, quoted
 
@@ -58,10 +59,15 @@ class Evaluator:
         self.columns = parse_names(measures, self.protocol.compat)
         self.qrels, self.notes = as_qrels(qrels, self.protocol.compat)
 
-    def evaluate(self, run: Any) -> "Evaluation":
-        """Score a run. Raises as evaluate() does."""
+    def evaluate(self, run: Any, *, seen: Callable[[Block], object] | None = None) -> "Evaluation":
+        """
+        Score a run. Raises as evaluate() does.
+
+        seen: called with each block of rankings before it is scored; a block is views of memory that the next one takes
+        """
         with as_run(run, self.protocol.compat) as given:
-            scores = evaluate_blocks(self.qrels, given.blocks(), self.columns, self.protocol)
+            blocks = given.blocks() if seen is None else _shown(given.blocks(), seen)
+            scores = evaluate_blocks(self.qrels, blocks, self.columns, self.protocol)
         if scores.problems:
             raise scores.problems[min(scores.problems)]
         notes = [*self.notes, *given.notes, *scores.notes]
@@ -270,6 +276,12 @@ def merge(*evaluations: Evaluation) -> Evaluation:
         notes=[note for part in parts for note in part.notes],
     )
     return Evaluation(merged, evaluations[-1]._tag)
+
+
+def _shown(blocks: Iterable[Block], seen: Callable[[Block], object]) -> Iterator[Block]:
+    for block in blocks:
+        seen(block)
+        yield block
 
 
 def _finite(value: float) -> float | None:

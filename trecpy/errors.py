@@ -9,6 +9,7 @@ TrecpyError
 │   ├── FormatError     2    what is in a file
 │   └── ZScoreError   255    the z-score file
 ├── InputError          2    data given in Python
+├── LibraryError        2    an optional library that is not installed
 ├── TopicError          4    a topic that cannot be scored
 └── NothingScoredError  7    no topic has both judgements and a ranking
 
@@ -54,6 +55,12 @@ class ZScoreError(FileError):
 
 class InputError(TrecpyError, ValueError):
     """Data given in Python cannot be read: the text names the argument, the row, topic and document."""
+
+    exit_code = 2
+
+
+class LibraryError(TrecpyError, ImportError):
+    """An optional library is missing: the text names the extra that brings it."""
 
     exit_code = 2
 

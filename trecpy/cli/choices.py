@@ -1,9 +1,17 @@
 """Options that several subcommands share: the measures, the protocol and the layout, and what is said of them."""
 
+from __future__ import annotations
+
 import argparse
+from collections.abc import Sequence
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 from trecpy.protocol import Protocol
+from trecpy.text import quoted
+
+if TYPE_CHECKING:
+    from trecpy.cli.main import Streams
 
 FORMATS = ("table", "tsv", "jsonl")
 _PLACES = 4
@@ -117,7 +125,23 @@ def chosen_places(options: argparse.Namespace) -> int | None:
     return int(options.places)
 
 
+def say_about(lines: Sequence[str], options: argparse.Namespace, streams: Streams) -> None:
+    """What the values are: below a table; on standard error where the output is for programs."""
+    for line in lines:
+        if options.format == "table":
+            streams.write(line.encode("utf-8", "surrogateescape") + b"\n")
+        else:
+            streams.warn(line)
+
+
+def whole_number(text: str) -> int:
+    """An option's value that is an integer >= 0, in at most 18 digits."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise argparse.ArgumentTypeError(f"expected an integer >= 0, found {quoted(text)}")
+    return int(text)
+
+
 def _places(text: str) -> int:
     if not text.isdecimal() or int(text) > 17:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 to 17, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 17, found {quoted(text)}")
     return int(text)

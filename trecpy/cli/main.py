@@ -17,12 +17,14 @@ from trecpy.text import quoted
 # Loaded only when used, so that help is quick: name -> what it does, in the order of the help.
 COMMANDS = {
     "eval": "score runs by judgements, one row a run",
+    "compare": "compare runs with a baseline: differences, tests, intervals",
 }
 
 _USAGE = "usage: trecpy COMMAND [options] ...\n       trecpy COMMAND --help\n       trecpy --version"
 _EXIT_CODES = """\
 exit codes:
-  0 done   1 options   2 files, data, measures' parameters   4 a topic cannot be scored   7 nothing to score"""
+  0 done   1 options   2 files, data, measures' parameters, a missing library   3 --fail-if
+  4 a topic cannot be scored   7 nothing to score"""
 
 
 @dataclass(frozen=True)

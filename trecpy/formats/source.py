@@ -190,3 +190,11 @@ class Lines:
         larger = bytearray(2 * len(self._buffer))
         larger[: self.stop] = self._buffer[: self.stop]
         self._buffer, self.data = larger, np.frombuffer(larger, np.uint8)
+
+
+def read_lines(path: str) -> tuple[str, list[bytes]]:
+    """A small file's name as messages have it, and its lines. Raises FileError, and FormatError for a NUL byte."""
+    with Source.open(path) as source:
+        lines = Lines(source, 1 << 16)
+        stop = lines.read(whole=True)
+        return source.name, lines.data[:stop].tobytes().split(b"\n")[:-1]

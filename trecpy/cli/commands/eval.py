@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trecpy.cli.choices import (
     add_layout,
@@ -13,16 +13,15 @@ from trecpy.cli.choices import (
     chosen_places,
     chosen_protocol,
     protocol_line,
+    say_about,
 )
 from trecpy.cli.layout import Cell, rows_as
 from trecpy.cli.progress import progress
-from trecpy.errors import FileError, TrecpyError
-from trecpy.text import plural, shown
+from trecpy.errors import TrecpyError
 
 if TYPE_CHECKING:
     from trecpy.api import Evaluation, Evaluator
     from trecpy.cli.main import Streams
-    from trecpy.cli.process import Warn
 
 DESCRIPTION = """\
 Score runs by the judgements in QRELS, which are read once, and print one row a run. A run that cannot be scored is an
@@ -34,12 +33,6 @@ EXAMPLES = """\
   zcat run.gz | trecpy eval qrels.txt -
 """
 _MEASURES = ("map", "recip_rank", "P_10", "recall_1000", "ndcg_cut_10")
-_FATES = {
-    "qrels": "they count with what an empty ranking scores",
-    "both": "they are left out of the means",
-    "run": "they are left out of the means",
-    "same": "",
-}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,54 +50,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Read, score, print. Returns the exit code of the first run that failed, or 0."""
     from trecpy.api import Evaluator
+    from trecpy.cli.runs import evaluated, say_notes
 
     evaluator = Evaluator(options.qrels, chosen_measures(options), protocol=chosen_protocol(options))
-    for note in evaluator.notes:
-        streams.warn("warning: " + note)
+    say_notes(evaluator, streams.warn)
     rows: list[list[Cell]] = []
     code = 0
     with progress(len(options.runs), "run", streams.warn) as (step, warn):
         for path in options.runs:
             try:
-                evaluation = evaluator.evaluate(opened(path, streams))
-            except TrecpyError as error:
-                warn("error: " + _of_run(str(error), path))
-                code = code or error.exit_code
-            else:
-                say_notes(evaluation, path, len(evaluator.notes), warn)
+                evaluation = evaluated(evaluator, path, streams.stdin, warn)
                 rows += _rows(evaluation, evaluator, path, options.per_query)
+            except TrecpyError as error:
+                warn(f"error: {error}")
+                code = code or error.exit_code
             step()
     _print(rows, evaluator, options, streams)
     return code
-
-
-def opened(path: str, streams: Streams) -> Any:
-    """What the Evaluator takes for a run: the path, or standard input for '-'."""
-    if path != "-":
-        return path
-    if streams.stdin is None:
-        raise FileError("standard input: cannot be read: it is closed")
-    return streams.stdin
-
-
-def say_notes(evaluation: Evaluation, path: str, known: int, warn: Warn) -> None:
-    """Say what was odd in a run, and how many topics it lacks. known: how many notes are the judgements'."""
-    for note in evaluation.notes[known:]:
-        warn("warning: " + _of_run(note, path))
-    counts = evaluation.counts
-    if counts.missing:
-        lacks = f"lacks {counts.missing:,} of {plural(counts.judged, 'judged topic')}"
-        warn(f"warning: {shown(path)}: {lacks}; {_FATES[evaluation.protocol.topics]}")
-    unjudged = counts.run - (counts.judged - counts.missing)
-    if unjudged:
-        fate = "they count as 0" if evaluation.protocol.topics == "run" else "they are left out"
-        warn(f"warning: {shown(path)}: has {plural(unjudged, 'topic')} without judgements; {fate}")
-
-
-def _of_run(text: str, path: str) -> str:
-    """A message that names the run."""
-    name = shown(path)
-    return text if name in text or path == "-" else f"{name}: {text}"
 
 
 def _rows(evaluation: Evaluation, evaluator: Evaluator, path: str, per_query: bool) -> list[list[Cell]]:
@@ -126,10 +88,6 @@ def _print(rows: list[list[Cell]], evaluator: Evaluator, options: argparse.Names
         return
     header = ["run", *(["topic"] if options.per_query else [])]
     header += [column.name for column in evaluator.columns if not column.measure.text]
-    stated = protocol_line(evaluator.protocol)
     for line in rows_as(options.format, header, rows, chosen_places(options)):
         streams.write(line)
-    if options.format == "table":
-        streams.write(stated.encode() + b"\n")
-    else:
-        streams.warn(stated)
+    say_about([protocol_line(evaluator.protocol)], options, streams)

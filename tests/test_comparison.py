@@ -1,0 +1,359 @@
+"""Comparisons: tests against scipy and by hand, laws, groups, and the command with its gates."""
+
+import itertools
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+from command import trecpy as command
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Collection, collections
+
+import trecpy
+from trecpy import significance
+from trecpy.comparison import Comparison
+from trecpy.errors import InputError, LibraryError, MeasureError, NothingScoredError
+from trecpy.numbers import strtod
+from trecpy.significance import TESTS, corrected, interval, paired_test
+
+# A worked example of paired scores.
+A = np.array([0.5, 0.6, 0.7, 0.4, 0.9, 0.3])
+B = np.array([0.4, 0.55, 0.5, 0.45, 0.7, 0.25])
+
+differences = st.lists(st.sampled_from([-0.5, -0.25, -0.1, 0.0, 0.1, 0.2, 0.25, 0.75]), min_size=2, max_size=12)
+
+
+def test_worked_example() -> None:
+    student = paired_test("t", A - B, 0, 1)
+    assert student.statistic == pytest.approx(2.313867, abs=1e-6)
+    assert student.p_value == pytest.approx(0.068576, abs=1e-6)
+    assert paired_test("wilcoxon", A - B, 0, 1).p_value == pytest.approx(0.125, abs=1e-12)
+
+
+@given(differences)
+def test_tests_are_scipys(values: list[float]) -> None:
+    found = np.array(values)
+    nonzero = found[found != 0]
+    if len(set(values)) > 1:
+        assert paired_test("t", found, 0, 1).p_value == pytest.approx(
+            scipy.stats.ttest_1samp(found, 0).pvalue, rel=1e-12
+        )
+    if len(nonzero):
+        wilcoxon = scipy.stats.wilcoxon(nonzero)
+        assert paired_test("wilcoxon", found, 0, 1)[:2] == pytest.approx((wilcoxon.statistic, wilcoxon.pvalue))
+        sign = scipy.stats.binomtest(int((nonzero > 0).sum()), len(nonzero))
+        assert paired_test("sign", found, 0, 1).p_value == sign.pvalue
+
+
+@given(differences)
+def test_randomisation_counts_all_signs(values: list[float]) -> None:
+    observed = abs(math.fsum(values))
+    means = [abs(math.fsum(s * v for s, v in zip(signs, values, strict=True)))
+             for signs in itertools.product((-1, 1), repeat=len(values))]  # fmt: skip
+    expected = sum(mean >= observed - 1e-9 for mean in means) / len(means)
+    assert paired_test("randomisation", np.array(values), 0, 1).p_value == pytest.approx(expected, abs=1e-12)
+
+
+def test_randomisation_draws_where_all_signs_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(1).normal(0.2, 0.5, 15)
+    exact = paired_test("randomisation", values, 7, 20_000)
+    monkeypatch.setattr(significance, "_EXACT_UP_TO", 0)
+    drawn = paired_test("randomisation", values, 7, 20_000)
+    assert (exact.how, drawn.how) == ("exact", "20,000 draws, seed 7")
+    assert drawn.p_value == pytest.approx(exact.p_value, abs=0.01)
+    assert drawn == paired_test("randomisation", values, 7, 20_000)
+    assert drawn != paired_test("randomisation", values, 8, 20_000)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_degenerate_differences(test: str) -> None:
+    assert paired_test(test, np.zeros(5), 0, 100).p_value == 1.0
+    for one in (np.zeros(0), np.array([0.5])):
+        alone = paired_test(test, one, 0, 100)
+        assert (math.isnan(alone.p_value), alone.how) == (True, "undefined: fewer than 2 topics")
+    infinite = paired_test(test, np.array([1.0, math.inf]), 0, 100)
+    assert (math.isnan(infinite.p_value), infinite.how) == (True, "undefined: values that are not finite")
+
+
+def test_equal_differences_are_certain_to_the_t_test() -> None:
+    """.5 - .4, .6 - .5 and .7 - .6 are equal as numbers, not as doubles."""
+    up = paired_test("t", np.array([0.5 - 0.4, 0.6 - 0.5, 0.7 - 0.6]), 0, 1)
+    assert (up.p_value, up.statistic) == (0.0, math.inf)
+    assert paired_test("t", np.array([-0.25, -0.25]), 0, 1)[:2] == (-math.inf, 0.0)
+
+
+def test_corrections() -> None:
+    p = [0.01, 0.04, 0.03, 0.005]
+    assert corrected(p, "holm") == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert corrected(p, "bonferroni") == pytest.approx([0.04, 0.16, 0.12, 0.02])
+    assert corrected(p, "bh") == pytest.approx([0.02, 0.04, 0.04, 0.02])
+    assert corrected([0.01, math.nan, 0.6], "bonferroni") == pytest.approx([0.02, math.nan, 1.0], nan_ok=True)
+    assert corrected([], "holm") == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_corrections_agree_with_scipy_and_each_other(p: list[float]) -> None:
+    holm, bonferroni, bh = (corrected(p, method) for method in ("holm", "bonferroni", "bh"))
+    assert bh == pytest.approx(list(scipy.stats.false_discovery_control(p)))
+    assert all(a <= b + 1e-12 <= c + 2e-12 for a, b, c in zip(p, holm, bonferroni, strict=True))
+    assert corrected(p, "none") == p
+
+
+def test_intervals() -> None:
+    values = np.random.default_rng(3).normal(0.1, 1.0, 200)
+    low, high = interval(values, 0.95, 5, 4000)
+    theory = scipy.stats.t.interval(0.95, 199, values.mean(), scipy.stats.sem(values))
+    assert (low, high) == pytest.approx(theory, abs=0.02)
+    assert (low, high) == interval(values, 0.95, 5, 4000)
+    assert interval(values, 0.5, 5, 4000)[0] > low
+    assert interval(np.full(4, 0.25), 0.95, 0, 100) == (0.25, 0.25)
+    assert all(map(math.isnan, interval(np.array([0.5]), 0.95, 0, 100)))
+
+
+QRELS = {"1": {"a": 1, "b": 0}, "2": {"a": 1}, "3": {"a": 1, "c": 2}, "4": {"d": 1}}
+FIRST = {"1": ["b", "a"], "2": ["a"], "3": ["c", "x", "a"]}
+SECOND = {"1": ["a", "b"], "2": ["a", "x"], "3": ["x", "c"], "5": ["a"]}
+
+
+def evaluated(run: object, measures: object = ("map", "recip_rank", "first_rel_rank"), **options: object) -> object:
+    return trecpy.evaluate(QRELS, run, measures, **options)  # type: ignore[arg-type]
+
+
+def compared(*measures: str, **options: object) -> Comparison:
+    names = measures or ("map", "recip_rank", "first_rel_rank")
+    return trecpy.compare(evaluated(FIRST, names, **options), evaluated(SECOND, names, **options))  # type: ignore[arg-type]
+
+
+def test_compare() -> None:
+    result = compared(topics="both")
+    rr = result["RR"]
+    assert (rr.baseline, rr.other, rr.difference) == pytest.approx(((0.5 + 1 + 1) / 3, (1 + 1 + 0.5) / 3, 0.0))
+    assert (rr.wins, rr.ties, rr.losses) == (1, 1, 1)
+    assert list(rr.differences) == [0.5, 0.0, -0.5]
+    assert (result.topics, result.only_baseline, result.only_other, result.family) == (("1", "2", "3"), 0, 0, 3)
+    assert rr.p_value == pytest.approx(scipy.stats.ttest_rel([1, 1, 0.5], [0.5, 1, 1]).pvalue)
+    assert rr.p_adjusted == 1.0
+    assert rr.effect_size == 0.0
+    assert rr.standard_error == pytest.approx(0.5 / math.sqrt(3))
+    assert result["map"].measure == "map"
+    assert "map" in result
+    assert "P_5" not in result
+    assert "Comparison over 3 topics: paired t-test, Holm over 3 tests" in repr(result)
+
+
+def test_less_can_be_better() -> None:
+    rank = compared(topics="both")["first_rel_rank"]
+    assert (rank.difference, rank.higher_is_better) == (0.0, False)
+    assert list(rank.differences) == [-1.0, 0.0, 1.0]
+    worse = trecpy.compare(
+        trecpy.evaluate(QRELS, {"1": ["a"], "2": ["a"]}, "first_rel_rank", topics="both"),
+        trecpy.evaluate(QRELS, {"1": ["x", "a"], "2": ["a"]}, "first_rel_rank", topics="both"),
+    )["first_rel_rank"]
+    assert (worse.difference, worse.wins, worse.ties, worse.losses) == (0.5, 0, 1, 1)
+
+
+def test_topics_of_one_run_are_left_out() -> None:
+    first = trecpy.evaluate(QRELS, {"1": ["a"], "2": ["x", "a"], "3": ["x"]}, "recip_rank", topics="both")
+    second = trecpy.evaluate(QRELS, {"2": ["a"], "3": ["x"], "4": ["d"]}, "recip_rank", topics="both")
+    result = trecpy.compare(first, second)
+    assert (result.topics, result.only_baseline, result.only_other) == (("2", "3"), 1, 1)
+    assert (result["RR"].baseline, result["RR"].other) == (0.25, 0.5)
+    nothing = trecpy.evaluate(QRELS, {"4": ["d"]}, "recip_rank", topics="both")
+    with pytest.raises(NothingScoredError, match="no topic is in both"):
+        trecpy.compare(first, nothing)
+    alone = trecpy.compare(nothing, nothing)["RR"]
+    assert (math.isnan(alone.p_value), alone.how) == (True, "undefined: fewer than 2 topics")
+    assert all(map(math.isnan, (alone.standard_error, alone.effect_size, *alone.interval())))
+
+
+@pytest.mark.parametrize("compat", ["10.0", "9.0.8"])
+def test_means_are_the_summaries_over_all_judged_topics(compat: str) -> None:
+    """9.0.8 counts judged topics that the run lacks with 0, without listing them."""
+    result = compared("map", "recip_rank", topics="qrels", compat=compat)
+    assert len(result.topics) == 4
+    for which, run in (("baseline", FIRST), ("other", SECOND)):
+        summary = trecpy.evaluate(QRELS, run, ["map", "recip_rank"], topics="qrels", compat=compat).summary
+        assert {each.measure: getattr(each, which) for each in result.measures} == summary
+
+
+@given(collections(lowest=0))
+def test_the_other_way_round(collection: Collection) -> None:
+    texts = (collection.run, {t: dict.fromkeys(docs, "0") for t, docs in collection.run.items()})
+    runs = [{t: {d: strtod(s.encode())[0] for d, s in docs.items()} for t, docs in run.items()} for run in texts]
+    measures = ["map", "ndcg", "P_5"]
+    first, second = (trecpy.evaluate(collection.qrels, run, measures) for run in runs)
+    there, back = trecpy.compare(first, second), trecpy.compare(second, first)
+    for one, two in zip(there.measures, back.measures, strict=True):
+        assert one.difference == -two.difference
+        assert (one.wins, one.ties, one.losses) == (two.losses, two.ties, two.wins)
+        assert one.p_value == pytest.approx(two.p_value, nan_ok=True)
+        assert (one.baseline, one.other) == (first.summary[one.measure], second.summary[one.measure])
+
+
+def test_several_runs_are_one_family() -> None:
+    baseline = evaluated(FIRST)
+    alone = trecpy.compare(baseline, evaluated(SECOND), correction="bonferroni")  # type: ignore[arg-type]
+    both = trecpy.compare_many(
+        baseline,  # type: ignore[arg-type]
+        {"a": evaluated(SECOND), "b": evaluated(FIRST)},  # type: ignore[dict-item]
+        correction="bonferroni",
+    )
+    assert alone.family < both["a"].family == both["b"].family
+    p = both["a"]["map"].p_value
+    assert both["a"]["map"].p_adjusted == min(1.0, p * both["a"].family)
+
+
+def test_groups() -> None:
+    groups = compared(topics="both")["recip_rank"].by({"1": "new", "3": "old", 9: "other"})
+    assert {name: (each.topics, each.difference, each.wins) for name, each in groups.items()} == {
+        "(none)": (1, 0.0, 0), "new": (1, 0.5, 1), "old": (1, -0.5, 0),
+    }  # fmt: skip
+
+
+def test_what_is_refused() -> None:
+    first = evaluated(FIRST)
+    with pytest.raises(InputError, match="same protocol"):
+        trecpy.compare(first, evaluated(FIRST, topics="both"))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="test: expected one of t, wilcoxon"):
+        trecpy.compare(first, first, "anova")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="correction: expected one of holm"):
+        trecpy.compare(first, first, correction="x")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="seed: expected an integer >= 0, found -1"):
+        trecpy.compare(first, first, seed=-1)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected evaluations, found"):
+        trecpy.compare(first, {"map": 1.0})  # type: ignore[arg-type]
+    with pytest.raises(MeasureError, match="num_ret, gm_map"):
+        trecpy.compare(*[evaluated(FIRST, ["num_ret", "gm_map"])] * 2)  # type: ignore[arg-type]
+    with pytest.raises(MeasureError, match="expected one of map"):
+        trecpy.compare(first, first)["P_5"]  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="confidence: expected a number between 0 and 1"):
+        trecpy.compare(first, first)["map"].interval(95)  # type: ignore[arg-type]
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    first = evaluated(FIRST)
+    with pytest.raises(LibraryError, match=r"pip install 'trecpy\[stats\]'"):
+        trecpy.compare(first, first)  # type: ignore[arg-type]
+    assert trecpy.compare(first, first, "randomisation")["map"].p_value == 1.0  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[str]:
+    """qrels, two runs of the same candidates, one of others."""
+    lines = {
+        "qrels": [f"{t} 0 {d} {level}" for t, docs in QRELS.items() for d, level in docs.items()],
+        "first": ["1 Q0 b 1 2 t", "1 Q0 a 1 1 t", "2 Q0 a 1 2 t", "2 Q0 x 1 1 t"],
+        "better": ["1 Q0 b 1 1 t", "1 Q0 a 1 2 t", "2 Q0 a 1 2 t", "2 Q0 x 1 1 t"],
+        "shorter": ["1 Q0 a 1 2 t", "2 Q0 x 1 1 t", "2 Q0 a 1 2 t"],
+        "types": ["1 short", "2 very long", "", "3 short"],
+    }
+    for name, content in lines.items():
+        (tmp_path / name).write_text("\n".join(content) + "\n")
+    return [str(tmp_path / name) for name in lines]
+
+
+def records(*arguments: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in command("compare", *arguments, "--format", "jsonl").out.splitlines()]
+
+
+def test_command_prints_what_compare_finds(paths: list[str]) -> None:
+    qrels, first, better, *_ = paths
+    [record] = records(qrels, first, better, "-m", "map")
+    expected = trecpy.compare(*(trecpy.evaluate(qrels, run, "map") for run in (first, better)))["map"]
+    low, high = expected.interval()
+    assert record == {
+        "run": better, "measure": "map", "topics": 4, "baseline": expected.baseline, "value": expected.other,
+        "difference": expected.difference, "low": low, "high": high, "p": expected.p_value,
+        "adjusted": expected.p_adjusted, "mark": "", "effect": expected.effect_size,
+        "better": 1, "equal": 3, "worse": 0,
+    }  # fmt: skip
+
+
+def test_groups_of_a_file(paths: list[str], tmp_path: Path) -> None:
+    qrels, first, better, _, types = paths
+    rows = records(qrels, first, better, "-m", "recip_rank", "--by", types)
+    assert [(row["group"], row["topics"], row["difference"]) for row in rows] == [
+        ("all", 4, 0.125), ("(none)", 1, 0.0), ("short", 2, 0.25), ("very long", 1, 0.0),
+    ]  # fmt: skip
+    (tmp_path / "bad").write_text("1 a\n2\n")
+    (tmp_path / "twice").write_text("1 a\n1 b\n")
+    assert command("compare", qrels, first, better, "--by", str(tmp_path / "bad")).said == [
+        f"error: {tmp_path / 'bad'}:2: expected 2 columns (topic group), found 1: '2'"
+    ]
+    assert command("compare", qrels, first, better, "--by", str(tmp_path / "twice")).code == 2
+
+
+def test_other_candidates_are_warned_of(paths: list[str]) -> None:
+    qrels, first, better, shorter, _ = paths
+    outcome = command("compare", qrels, first, better, shorter, "-m", "map")
+    warnings = [line for line in outcome.said if "from the candidates" in line]
+    assert len(warnings) == 1
+    assert f"{shorter}: ranked other documents than {first} in 1 of 2 topics" in warnings[0]
+    stated = [line for line in outcome.out.decode().splitlines() if line.startswith("candidates of")]
+    assert [line.partition(": ")[2] for line in stated] == [
+        "2.0 documents a topic (baseline 2.0), overlap 1.0000 (shared / all of both)",
+        "1.5 documents a topic (baseline 2.0), overlap 0.7500 (shared / all of both)",
+    ]
+
+
+def test_table_says_what_it_shows(paths: list[str]) -> None:
+    qrels, first, better, *_ = paths
+    options = ["-m", "map", "-m", "num_ret", "--test", "sign", "--correction", "bh", "--confidence", "0.9"]
+    outcome = command("compare", *options, "--topics", "both", qrels, first, better)
+    text = outcome.out.decode()
+    assert "p: sign test, two-sided (exact)\n" in text
+    assert "adjusted: Benjamini-Hochberg over 1 test; mark: * below 0.05\n" in text
+    assert "low, high: 90% bootstrap interval of the difference (10,000 draws, seed 0)\n" in text
+    assert "warning: not compared, since they are not averaged over topics: num_ret" in outcome.said
+
+
+def test_marks_and_small_p_values(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("".join(f"{t} 0 a 1\n" for t in range(40)))
+    (tmp_path / "first").write_text("".join(f"{t} Q0 x 1 2 t\n{t} Q0 a 1 1 t\n" for t in range(40)))
+    (tmp_path / "second").write_text("".join(f"{t} Q0 x 1 1 t\n{t} Q0 a 1 2 t\n" for t in range(40)))
+    names = [str(tmp_path / name) for name in ("qrels", "first", "second")]
+    line = command("compare", *names, "-m", "map", "--test", "sign").out.decode().splitlines()[1]
+    assert line.split()[8:11] == ["<0.0001", "<0.0001", "*"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [("RR < -0.005", 0), ("RR>0.1", 3), ("recip_rank >= 0.125", 3), ("nDCG@10 < 0", 0), ("P(rel=2)@5 <= 0", 3)],
+)
+def test_gates(paths: list[str], condition: str, code: int) -> None:
+    outcome = command("compare", "--fail-if", condition, *paths[:3], "-m", "map")
+    assert outcome.code == code
+    assert [line for line in outcome.said if line.startswith("failed: ")] == [
+        line for line in outcome.said if condition.split()[0].split(">")[0] in line and "--fail-if" in line
+    ]
+    assert (code == 3) == any(line.startswith(f"failed: {paths[2]}: ") for line in outcome.said)
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("RR", "argument --fail-if: expected MEASURE < NUMBER"),
+        ("RR < x", "argument --fail-if: expected MEASURE < NUMBER"),
+        ("P < 0", "expected one measure that is averaged over topics, found 9 columns"),
+        ("num_ret < 0", "expected one measure that is averaged over topics, found its sum"),
+        ("nonsense < 0", "'nonsense' is not known"),
+    ],
+)
+def test_gates_that_cannot_be_read(paths: list[str], condition: str, said: str) -> None:
+    outcome = command("compare", "--fail-if", condition, *paths[:3])
+    assert (outcome.code, outcome.out, len(outcome.said)) == (1, b"", 1)
+    assert said in outcome.said[0]
+
+
+def test_a_run_that_fails_does_not_stop_the_others(paths: list[str]) -> None:
+    qrels, first, better, *_ = paths
+    outcome = command("compare", qrels, first, "nowhere", better, "-m", "map", "--fail-if", "map > 0")
+    assert outcome.code == 2
+    assert len(outcome.out.splitlines()) == 7
+    assert command("compare", qrels, "nowhere", better).out == b""

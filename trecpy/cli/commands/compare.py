@@ -1,0 +1,278 @@
+"""`trecpy compare`: runs against a baseline, topic by topic."""
+
+from __future__ import annotations
+
+import argparse
+import operator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trecpy.cli.choices import (
+    add_layout,
+    add_measures,
+    add_protocol,
+    chosen_measures,
+    chosen_places,
+    chosen_protocol,
+    protocol_line,
+    say_about,
+    whole_number,
+)
+from trecpy.cli.layout import Cell, rows_as
+from trecpy.cli.progress import progress
+from trecpy.errors import TrecpyError, UsageError
+from trecpy.text import plural, quoted, shown
+
+if TYPE_CHECKING:
+    from trecpy.api import Evaluator
+    from trecpy.cli.main import Streams
+    from trecpy.comparison import Compared, Comparison, Difference
+    from trecpy.pools import Pool
+
+DESCRIPTION = """\
+Compare runs with BASELINE by the judgements in QRELS: for each measure both means, the difference (run - baseline), its
+bootstrap interval, a two-sided test over topics, the p-value corrected for all tests that are printed, the effect size
+(mean / standard deviation of the differences), and in how many topics the run is better, equal and worse. Topics are
+joined by id; those of one run only are counted and left out. It says how deep the runs go and how far they share
+candidates: where they ranked different documents, a difference need not come from the ranking."""
+EXAMPLES = """\
+  trecpy compare qrels.txt bm25.run reranked.run
+  trecpy compare -m nDCG@10 -m map --test randomisation --correction bh qrels.txt bm25.run a.run b.run
+  trecpy compare --by types.txt qrels.txt bm25.run reranked.run
+  trecpy compare --fail-if "nDCG@10 < -0.005" qrels.txt main.run new.run || echo worse
+"""
+FAILED = 3
+_MEASURES = ("map", "recip_rank", "P_10", "recall_1000", "ndcg_cut_10")
+_RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A condition on a difference that makes the command fail."""
+
+    measure: str
+    relation: str
+    limit: float
+
+    @classmethod
+    def parse(cls, text: str) -> Gate:
+        """Read MEASURE < NUMBER. Raises ArgumentTypeError."""
+        match = re.fullmatch(r"\s*(\S.*?)\s*(<=|>=|<|>)\s*(\S+)\s*", text)
+        try:
+            if match is None:
+                raise ValueError
+            limit = float(match[3])
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"expected MEASURE < NUMBER (or <=, >, >=), found {quoted(text)}"
+            ) from None
+        return cls(match[1], match[2], limit)
+
+    def __str__(self) -> str:
+        return f"{self.measure} {self.relation} {self.limit:g}"
+
+    def met(self, difference: float) -> bool:
+        """Does the condition hold? What is no number is no pass."""
+        return difference != difference or _RELATIONS[self.relation](difference, self.limit)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("qrels", metavar="QRELS", help="judgements: topic iter docno level")
+    add("baseline", metavar="BASELINE", help="the run that the others are compared with; '-' is standard input")
+    add("runs", metavar="RUN", nargs="+", help="runs: topic iter docno rank score tag")
+    add_measures(parser, _MEASURES)
+    add("--test", choices=("t", "wilcoxon", "sign", "randomisation"), default="t",
+        help="paired t-test (default), Wilcoxon signed-rank, sign, Fisher randomisation")  # fmt: skip
+    add("--correction", choices=("holm", "bonferroni", "bh", "none"), default="holm",
+        help="for all tests printed: Holm (default), Bonferroni, Benjamini-Hochberg")  # fmt: skip
+    add("--alpha", type=_share, default=0.05, metavar="P", help="mark corrected p-values below P (default 0.05)")
+    add("--confidence", type=_share, default=0.95, metavar="P", help="of the bootstrap interval (default 0.95)")
+    add("--resamples", type=whole_number, default=10_000, metavar="N",
+        help="draws of the bootstrap and of randomisation (default 10000)")  # fmt: skip
+    add("--seed", type=whole_number, default=0, metavar="N", help="of these draws (default 0)")
+    add("--by", metavar="FILE", help="also by group: FILE has lines of 'topic group'")
+    add("--fail-if", type=Gate.parse, action="append", default=[], metavar="CONDITION",
+        help=f"exit {FAILED} if a difference is like this: 'nDCG@10 < -0.005'; may be repeated")  # fmt: skip
+    add_layout(parser)
+    add_protocol(parser)
+
+
+def run(options: argparse.Namespace, streams: Streams) -> int:
+    """Read, score, compare, print. Returns the exit code of the first run that failed, 3 for a gate, or 0."""
+    from trecpy.api import Evaluation, Evaluator
+    from trecpy.cli.runs import evaluated, say_notes
+    from trecpy.comparison import compare_many
+    from trecpy.formats.groups import read_groups
+    from trecpy.pools import Pool
+    from trecpy.significance import refuse_unready
+
+    refuse_unready(options.test)
+    groups = None if options.by is None else read_groups(options.by)
+    gates: list[Gate] = options.fail_if
+    measures = [*chosen_measures(options), *(gate.measure for gate in gates)]
+    evaluator = Evaluator(options.qrels, measures, protocol=chosen_protocol(options))
+    _refuse_gates(gates, evaluator)
+    say_notes(evaluator, streams.warn)
+    first, others = Pool(), list[tuple[str, Evaluation, Pool]]()
+    code = 0
+    with progress(1 + len(options.runs), "run", streams.warn) as (step, warn):
+        baseline = evaluated(evaluator, options.baseline, streams.stdin, warn, first.see)
+        step()
+        for path in options.runs:
+            pool = Pool()
+            try:
+                others.append((path, evaluated(evaluator, path, streams.stdin, warn, pool.see), pool))
+            except TrecpyError as error:
+                warn(f"error: {error}")
+                code = code or error.exit_code
+            step()
+    if not others:
+        return code
+    compared = compare_many(
+        baseline,
+        {str(number): evaluation for number, (_, evaluation, _) in enumerate(others)},
+        options.test,
+        correction=options.correction,
+        seed=options.seed,
+        resamples=options.resamples,
+    )
+    results = [(path, comparison) for (path, _, _), comparison in zip(others, compared.values(), strict=True)]
+    about = list(_about(results, options))
+    for path, _, pool in others:
+        about += _candidates(options.baseline, first, path, pool, streams)
+    _say_left_out(options.baseline, results, streams)
+    rows = [row for path, comparison in results for row in _rows(path, comparison, groups, options)]
+    header = ["run", "measure", *(["group"] if groups is not None else []), *_HEADER]
+    for line in rows_as(options.format, header, rows, chosen_places(options)):
+        streams.write(line)
+    say_about([*about, protocol_line(evaluator.protocol)], options, streams)
+    failed = [_gate(gate, path, comparison, streams) for path, comparison in results for gate in gates]
+    return code or (FAILED if any(failed) else 0)
+
+
+_HEADER = (
+    "topics", "baseline", "value", "difference", "low", "high", "p", "adjusted", "mark", "effect", "better", "equal",
+    "worse",
+)  # fmt: skip
+
+
+def _rows(
+    path: str, comparison: Comparison, groups: dict[str, str] | None, options: argparse.Namespace
+) -> Iterator[list[Cell]]:
+    """The rows of a run: each measure, and behind it its groups, where these are asked for."""
+    for compared in comparison.measures:
+        begin: list[Cell] = [path, compared.measure]
+        tested = _tested(compared, options)
+        if groups is None:
+            yield [*begin, *_means(compared), *tested, *_counts(compared)]
+            continue
+        yield [*begin, "all", *_means(compared), *tested, *_counts(compared)]
+        for group, difference in compared.by(groups).items():
+            yield [*begin, group, *_means(difference), *[None] * len(tested), *_counts(difference)]
+
+
+def _means(difference: Difference) -> list[Cell]:
+    return [difference.topics, difference.baseline, difference.other, difference.difference]
+
+
+def _tested(compared: Compared, options: argparse.Namespace) -> list[Cell]:
+    low, high = compared.interval(options.confidence, options.seed, options.resamples)
+    mark = "*" if compared.p_adjusted < options.alpha else ""
+    values = [_number(low), _number(high), _p(compared.p_value, options), _p(compared.p_adjusted, options)]
+    return [*values, mark, _number(compared.effect_size)]
+
+
+def _counts(difference: Difference) -> list[Cell]:
+    return [difference.wins, difference.ties, difference.losses]
+
+
+def _number(value: float) -> Cell:
+    """A value that may be undefined."""
+    return value if value == value else None
+
+
+def _p(value: float, options: argparse.Namespace) -> Cell:
+    """A p-value; in a table one that would be rounded to 0 says what it is below."""
+    places = chosen_places(options)
+    if options.format == "table" and places and 0 < value < 10.0**-places / 2:
+        return f"<{10.0**-places:.{places}f}"
+    return _number(value)
+
+
+def _about(results: list[tuple[str, Comparison]], options: argparse.Namespace) -> Iterator[str]:
+    """What the columns are."""
+    from trecpy.significance import NAMES
+
+    comparison = results[0][1]
+    found = {compared.how for _, each in results for compared in each.measures}
+    undefined = sorted(how for how in found if how.startswith("undefined"))
+    drawn = f"{options.resamples:,} draws, seed {options.seed}"
+    yield f"p: {NAMES[options.test]}, two-sided ({'; '.join(sorted(found - set(undefined)) + undefined)})"
+    yield f"adjusted: {comparison.corrected_by}; mark: * below {options.alpha:g}"
+    yield f"low, high: {100 * options.confidence:g}% bootstrap interval of the difference ({drawn})"
+
+
+def _candidates(baseline: str, first: Pool, path: str, pool: Pool, streams: Streams) -> Iterator[str]:
+    """How deep two runs go and what they share; a warning where that is not everything."""
+    from trecpy.pools import overlap
+
+    found = overlap(first, pool)
+    if found is None:
+        return
+    yield (
+        f"candidates of {shown(path)}: {found.second_depth:,.1f} documents a topic "
+        f"(baseline {found.first_depth:,.1f}), overlap {found.shared:.4f} (shared / all of both)"
+    )
+    if found.same < found.topics:
+        many = f"{found.topics - found.same:,} of {plural(found.topics, 'topic')}"
+        streams.warn(
+            f"warning: {shown(path)}: ranked other documents than {shown(baseline)} in {many}: a difference may come "
+            "from the candidates, not from their order"
+        )
+
+
+def _say_left_out(baseline: str, results: list[tuple[str, Comparison]], streams: Streams) -> None:
+    """Say which topics and columns were not compared."""
+    for path, comparison in results:
+        for count, where in ((comparison.only_baseline, baseline), (comparison.only_other, path)):
+            if count:
+                streams.warn(f"warning: {shown(path)}: {plural(count, 'topic')} only in {shown(where)}; left out")
+    if left_out := results[0][1].left_out:
+        streams.warn(f"warning: not compared, since they are not averaged over topics: {', '.join(left_out)}")
+
+
+def _refuse_gates(gates: list[Gate], evaluator: Evaluator) -> None:
+    """Raise UsageError: a gate's measure is several columns, or its summary is no mean."""
+    from trecpy.names import parse_name
+    from trecpy.registry import Aggregate
+
+    for gate in gates:
+        columns = parse_name(gate.measure, evaluator.protocol.compat)
+        if len(columns) != 1 or columns[0].measure.aggregate is not Aggregate.MEAN:
+            found = f"{len(columns)} columns" if len(columns) != 1 else f"its {columns[0].measure.aggregate.value}"
+            raise UsageError(f"--fail-if '{gate}': expected one measure that is averaged over topics, found {found}")
+
+
+def _gate(gate: Gate, path: str, comparison: Comparison, streams: Streams) -> bool:
+    """Is a condition met? That is said."""
+    difference = comparison[gate.measure].difference
+    met = gate.met(difference)
+    if met:
+        streams.warn(f"failed: {shown(path)}: {gate.measure}: difference {difference:.6g} (--fail-if '{gate}')")
+    return met
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"expected a number between 0 and 1, found {quoted(text)}")
+    return value
