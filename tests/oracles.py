@@ -7,12 +7,13 @@ from typing import Any
 import pytrec_eval
 from strategies import Collection, text
 
-from trecpy.evaluation import Scores, evaluate_blocks
+from trecpy.evaluation import evaluate_blocks
 from trecpy.formats.source import Source
 from trecpy.formats.trec import RunReader, read_judgements
 from trecpy.numbers import strtod
 from trecpy.protocol import Protocol
 from trecpy.registry import Request, catalogue, columns
+from trecpy.scores import Scores
 
 # What pytrec_eval offers and this does not compare, with the reason.
 NOT_NUMBERS = {

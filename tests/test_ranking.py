@@ -36,7 +36,7 @@ def test_by_score_then_by_bytes(ranking: dict[str, float], ordered: bool, depth:
     run = "".join(f"t Q0 {docno} 1 {ranking[docno]!r} r\n" for docno in names).encode()
     judgements, _ = read_judgements(Source(io.BytesIO(qrels), "qrels"), "qrels", "10.0", strict=True)
     (block,) = RunReader(Source(io.BytesIO(run), "run"), "10.0", strict=True).blocks()
-    ranked = judgements.rank(block, np.zeros(1, np.int64), Protocol(depth=depth))
+    ranked = judgements.rank(block, np.zeros(1, np.int64), Protocol()).cut(depth, judged_only=False)
     level = {docno: level for level, docno in enumerate(ranking)}
     assert ranked.level.tolist() == [level[docno] for docno in expected[:depth]]
     assert ranked.rank.tolist() == list(range(1, min(depth, len(expected)) + 1))

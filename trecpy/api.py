@@ -2,20 +2,23 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from trecpy.errors import InputError, MeasureError, ParameterError
-from trecpy.evaluation import Counts, Scores, evaluate_blocks
-from trecpy.inputs import as_qrels, as_run, first_twice
+from trecpy import __version__
+from trecpy.collection import as_qrels, as_run, fingerprint
+from trecpy.errors import InputError, MeasureError, ParameterError, TrecpyError
+from trecpy.evaluation import Plan, score, tie_range
+from trecpy.inputs import first_twice
 from trecpy.kernels.dtypes import Reals
 from trecpy.names import key_of, parse_name, parse_names
-from trecpy.packed import Block
+from trecpy.packed import Block, Judgements
 from trecpy.protocol import Protocol, chosen_protocol
+from trecpy.scores import Counts, Scores
 from trecpy.text import described, quoted
 
 Measures = object  # a name, a measure of ir_measures, or several of them
@@ -57,7 +60,9 @@ class Evaluator:
     ) -> None:
         self.protocol = chosen_protocol(protocol, options)
         self.columns = parse_names(measures, self.protocol.compat)
-        self.qrels, self.notes = as_qrels(qrels, self.protocol.compat)
+        self.qrels = as_qrels(qrels, self.protocol)
+        self.notes = self.qrels.notes
+        self._plan = Plan(self.qrels.judgements, self.columns, self.protocol)
 
     def evaluate(self, run: Any, *, seen: Callable[[Block], object] | None = None) -> "Evaluation":
         """
@@ -65,28 +70,33 @@ class Evaluator:
 
         seen: called with each block of rankings before it is scored; a block is views of memory that the next one takes
         """
-        with as_run(run, self.protocol.compat) as given:
+        with as_run(run, self.protocol) as given:
             blocks = given.blocks() if seen is None else _shown(given.blocks(), seen)
-            scores = evaluate_blocks(self.qrels, blocks, self.columns, self.protocol)
+            scores = score(self._plan, blocks, witness=True)
         if scores.problems:
             raise scores.problems[min(scores.problems)]
-        notes = [*self.notes, *given.notes, *scores.notes]
+        scores.notes[:0] = [*self.qrels.notes, *given.notes]
         if not scores.present:
-            notes.append("no topic is both in the run and judged: do ids differ?")
-        return Evaluation(replace(scores, notes=notes), given.tag)
+            scores.notes.append("no topic is both in the run and judged: do ids differ?")
+        return Evaluation(scores, [self.qrels.judgements], given.tag)
 
     def evaluate_many(self, runs: Mapping[str, Any] | Iterable[Any]) -> Iterator[tuple[str, "Evaluation"]]:
-        """Score several runs, one after the other: name -> run, or paths, which are their own names."""
+        """
+        Score several runs, one after the other: name -> run, or paths, which are their own names.
+
+        Raises as evaluate() does, when the run at fault is reached; its name is then a note of the exception.
+        """
         if isinstance(runs, str | bytes) or not isinstance(runs, Iterable):
             raise InputError(f"runs: expected a dict of runs by name, or paths, found {described(runs)}")
-        if isinstance(runs, Mapping):
-            for name, run in runs.items():
-                yield name, self.evaluate(run)
-            return
-        for path in runs:
-            if not isinstance(path, str | os.PathLike):
-                raise InputError(f"runs: expected paths, or a dict of runs by name, found {described(path)}")
-            yield os.fspath(path), self.evaluate(path)
+        for name, run in runs.items() if isinstance(runs, Mapping) else ((path, path) for path in runs):
+            if not isinstance(runs, Mapping) and not isinstance(run, str | os.PathLike):
+                raise InputError(f"runs: expected paths, or a dict of runs by name, found {described(run)}")
+            try:
+                evaluation = self.evaluate(run)
+            except TrecpyError as error:
+                error.add_note(f"in the run {quoted(str(name))}")
+                raise
+            yield os.fspath(name), evaluation
 
 
 class Evaluation:
@@ -98,8 +108,8 @@ class Evaluation:
     counts: topics and documents that it is about; notes: what was odd in the inputs; protocol: the conventions
     """
 
-    def __init__(self, scores: Scores, tag: bytes = b"") -> None:
-        self._scores, self._tag = scores, tag
+    def __init__(self, scores: Scores, judgements: Sequence[Judgements], tag: bytes = b"") -> None:
+        self._scores, self._judgements, self._tag = scores, judgements, tag
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -148,6 +158,35 @@ class Evaluation:
     def summary(self) -> dict[str, float]:
         """Column -> value over all topics; columns of text are left out."""
         return dict(self._values.values())
+
+    def tie_range(self) -> dict[str, tuple[float, float]]:
+        """
+        How far the summary could move if documents of equal score stood in another order: column -> (worst, best).
+
+        The worst order has relevant documents last among equals, the best one first; both are the value itself where no
+        judged document is tied. A column of which less is better has its larger value first.
+        """
+        worst, best = (scores.summary() for scores in tie_range(self._scores))
+        return {
+            column.name: (worst[c], best[c]) for c, column in enumerate(self._scores.columns) if not column.measure.text
+        }
+
+    @property
+    def fingerprint(self) -> dict[str, str]:
+        """
+        What tells whether two evaluations are of the same thing: hashes of `qrels` and `run`, `protocol`, `version`.
+
+        The hashes are of what was given, in whatever form: judgements in any order, of a run the order within topics
+        counts. Of matrices the run's is that of the ranks that labelled candidates got. Parts that are merged have the
+        hashes of the whole.
+        """
+        judged = {topic: digest for part in self._judgements for topic, digest in part.digests().items()}
+        return {
+            "qrels": fingerprint(judged),
+            "run": fingerprint(self._scores.digests),
+            "protocol": repr(self.protocol),
+            "version": __version__,
+        }
 
     @property
     def tag(self) -> str:
@@ -272,10 +311,13 @@ def merge(*evaluations: Evaluation) -> Evaluation:
         present=frozenset().union(*(part.present for part in parts)),
         unjudged=frozenset().union(*(part.unjudged for part in parts)) - judged.keys(),
         without_relevant=sum(part.without_relevant for part in parts),
-        ranked=sum(part.ranked for part in parts),
-        notes=[note for part in parts for note in part.notes],
+        counted=np.sum([part.counted for part in parts], axis=0),
+        notes=list(dict.fromkeys(note for part in parts for note in part.notes)),
+        tied=[tied for part in parts for tied in part.tied],
+        digests={topic: digest for part in parts for topic, digest in part.digests.items()},
     )
-    return Evaluation(merged, evaluations[-1]._tag)
+    judgements = {id(each): each for evaluation in evaluations for each in evaluation._judgements}
+    return Evaluation(merged, list(judgements.values()), evaluations[-1]._tag)
 
 
 def _shown(blocks: Iterable[Block], seen: Callable[[Block], object]) -> Iterator[Block]:

@@ -6,17 +6,15 @@ import numpy as np
 
 from trecpy.api import Evaluation, Measures
 from trecpy.errors import InputError
-from trecpy.evaluation import score_ranked
+from trecpy.evaluation import Plan, score_ranked
 from trecpy.inputs import first_twice, pack
+from trecpy.kernels import dense as kernel
 from trecpy.kernels.dtypes import Flags, Integers, Reals
-from trecpy.kernels.rank import count_better
 from trecpy.names import parse_names
-from trecpy.packed import Documents, Qrels, Ranked, as_stored
+from trecpy.packed import Documents, Qrels, as_stored
 from trecpy.protocol import Protocol, chosen_protocol
+from trecpy.ranked import Ranked
 from trecpy.text import described, shown
-
-# Up to so many judged candidates a row, counting what is better than each takes less time than sorting the row.
-_FEW = 16
 
 
 def evaluate_dense(
@@ -49,8 +47,10 @@ def evaluate_dense(
     meaning here. MeasureError, ParameterError, TopicError as evaluate() does.
     """
     chosen = chosen_protocol(protocol, options)
-    if chosen.relevance_level < 0 or chosen.ignore_self or chosen.ties != "trec" or chosen.duplicates != "error":
-        raise InputError("evaluate_dense: expected relevance_level >= 0, and no ignore_self, ties or duplicates")
+    if chosen.relevance_level < 0 or chosen.ignore_self or chosen.ties == "input" or chosen.duplicates != "error":
+        raise InputError(
+            "evaluate_dense: expected relevance_level >= 0, and no ignore_self, duplicates, or ties='input'"
+        )
     matrix, levels, there = _matrices(scores, labels, mask)
     matrix = as_stored(matrix, chosen.compat)
     if docnos is not None:
@@ -67,8 +67,8 @@ def evaluate_dense(
         matrix, levels, there, extra = matrix[rows], levels[rows], there[rows], extra[rows]
         ids.sort()
     qrels = _qrels(np.concatenate((levels, extra), axis=1), ids)
-    ranked = _ranked(matrix, levels, there, extra, chosen)
-    return Evaluation(score_ranked(qrels, ranked, parse_names(measures, chosen.compat), chosen))
+    plan = Plan(qrels, parse_names(measures, chosen.compat), chosen)
+    return Evaluation(score_ranked(plan, _ranked(matrix, levels, extra)), [qrels])
 
 
 def _topic_ids(topics: Any, count: int) -> list[bytes]:
@@ -138,7 +138,7 @@ def _encoded(docnos: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return np.array([raw[at : at + size] for at, size in spans.tolist()]).reshape(shape)
 
 
-def _outside(outside: Any, num_rel: Any, levels: Integers, level: int, queries: int) -> Integers:
+def _outside(outside: Any, num_rel: Any, levels: Integers, level: float, queries: int) -> Integers:
     """int64[Q, K]: levels of judged documents that are no candidates, -1 where there is none."""
     extra = np.zeros((queries, 0), np.int64) if outside is None else _levels(_array(outside, "outside"), "outside")
     if len(extra) != queries:
@@ -167,46 +167,27 @@ def _qrels(levels: Integers, topics: list[bytes]) -> Qrels:
     return Qrels("qrels", "labels", topics, units, Documents.anonymous(starts), levels[judged])
 
 
-def _ranked(scores: Reals, levels: Integers, there: Flags, extra: Integers, protocol: Protocol) -> Ranked:
+def _ranked(scores: Reals, levels: Integers, extra: Integers) -> Ranked:
     """The rows of judged candidates, by rank."""
-    query, column = np.nonzero(levels >= 0)
-    rank = _ranks(scores, query, column)
+    judged = levels >= 0
+    query, column = np.nonzero(judged)
+    candidates = np.count_nonzero(judged, axis=1)
+    starts = np.concatenate(([0], np.cumsum(candidates)))
+    (first, last, rank), num_ret = np.empty((3, len(query)), np.int64), np.empty(len(scores), np.int64)
+    kernel.count(scores, starts, column, first, last, rank, num_ret)
     # A row's judged documents are numbered candidates first, in order of columns, then those outside.
-    candidates = np.count_nonzero(levels >= 0, axis=1)
-    before = np.cumsum(candidates + np.count_nonzero(extra >= 0, axis=1))
-    document = np.arange(len(query)) + np.repeat(
-        np.concatenate(([0], (before - np.cumsum(candidates))[:-1])), candidates
-    )
-    num_ret = np.count_nonzero(there, axis=1)
+    others = np.cumsum(np.count_nonzero(extra >= 0, axis=1))
+    document = np.arange(len(query)) + np.repeat(np.concatenate(([0], others[:-1])), candidates)
     order = np.lexsort((rank, query))
-    query, column, rank, document = query[order], column[order], rank[order], document[order]
-    if protocol.depth is not None:
-        kept = rank <= protocol.depth
-        query, column, rank, document = query[kept], column[kept], rank[kept], document[kept]
-        num_ret = np.minimum(num_ret, protocol.depth)
-    row_starts = np.searchsorted(query, np.arange(len(scores) + 1))
-    if protocol.judged_only:
-        rank, num_ret = np.arange(1, len(query) + 1) - row_starts[query], np.diff(row_starts)
     return Ranked(
         unit=np.arange(len(scores)),
-        num_ret=num_ret.astype(np.int64),
-        row_starts=row_starts,
-        rank=rank,
-        level=levels[query, column],
-        document=document,
-        repeated=np.zeros((0, 3), np.int64),
+        num_ret=num_ret,
+        row_starts=starts,
+        rank=rank[order],
+        level=levels[judged][order],
+        document=document[order],
+        first=first[order],
+        last=last[order],
+        tied_pairs=np.zeros(len(scores), np.int64),
+        repeated=np.full((len(scores), 3), -1),
     )
-
-
-def _ranks(scores: Reals, query: Integers, column: Integers) -> Integers:
-    """int64[M]: the rank of each judged candidate, the later column first where scores are equal."""
-    if len(query) <= _FEW * len(scores):
-        better = np.empty(len(query), np.int64)
-        count_better(scores, query, column, better)
-        return better + 1
-    width = scores.shape[1]
-    order = np.argsort(-scores[:, ::-1], axis=1, kind="stable")
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(1, width + 1)[None, :], axis=1)
-    ranks: Integers = rank[query, width - 1 - column]
-    return ranks

@@ -1,175 +1,214 @@
-"""
-A run and judgements to one float64 a topic and column, and from those to a summary. No printing, no arithmetic of a
-measure.
-"""
+"""A run and judgements to one float64 a topic and column. No printing, no arithmetic of a measure."""
 
-import math
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
+from typing import Protocol as Interface
 
 import numpy as np
 
-from trecpy.errors import NothingScoredError, ParameterError, TopicError
+from trecpy.errors import MeasureError, NothingScoredError, ParameterError, TopicError
+from trecpy.expected import Expected
 from trecpy.gains import Gains
 from trecpy.judged import Judged
-from trecpy.kernels.dtypes import Integers, Reals
-from trecpy.packed import Block, Judgements, Preferences, Qrels, Ranked
+from trecpy.kernels.dtypes import Flags, Integers
+from trecpy.packed import Judgements, Preferences, Qrels
 from trecpy.preferences import Preferred
 from trecpy.protocol import Protocol
-from trecpy.registry import Aggregate, Column, Cutoffs, LevelGains
-from trecpy.text import plural, quoted, shown
+from trecpy.ranked import Ranked
+from trecpy.registry import Column, Cutoffs, LevelGains
+from trecpy.scores import DROPPED, RANKED, RANKED_JUDGED, TIED_PAIRS, Scores, Tied
+from trecpy.text import described, plural, quoted, shown
 
-_LOG_FLOOR = math.log(0.00001)
-_NO_SCORE = -1000000.0
 
-ZScores = dict[bytes, dict[bytes, tuple[float, float]]]
+class Rankings(Interface):
+    """Some topics' rankings, each whole, wherever they come from."""
+
+    @property
+    def topics(self) -> Sequence[bytes]:
+        """Ids of the B topics."""
+
+    def some(self, chosen: Integers) -> "Rankings":
+        """The rankings `chosen`: int64[n]."""
+
+    def under(self, protocol: Protocol) -> "Rankings":
+        """The same without documents that the protocol does not rank."""
+
+    def rank(self, judgements: Judgements, places: Integers, protocol: Protocol, every: bool) -> Ranked:
+        """As Judgements.rank has it."""
+
+    def docno(self, record: int) -> bytes:
+        """The docno of a record that Ranked.repeated names."""
+
+    def line(self, record: int) -> int | None:
+        """The line of a file in which it stands, if any."""
+
+    def digests(self) -> list[bytes]:
+        """A hash of each topic's documents and scores."""
 
 
 @dataclass(frozen=True)
-class Counts:
-    """
-    How many topics and documents an evaluation is about.
+class Plan:
+    """What is asked of which judgements, worked out once for many runs."""
 
-    judged, run: topics of the judgements, of the run; scored: with values; missing: judged, not in the run
-    without_relevant: scored topics without a relevant document; ranked: documents of the scored rankings
-    """
-
-    judged: int
-    run: int
-    scored: int
-    missing: int
-    without_relevant: int
-    ranked: int
-
-
-@dataclass(frozen=True)
-class Scores:
-    """
-    What was scored, before it is summed up.
-
-    columns: C printed values; protocol: the conventions; topics: ids of the T scored topics in byte order
-    per_query: float64[T, C]  0 in columns of text; texts: column name -> one text a topic
-    problems: place in topics -> why that topic cannot be scored
-    judged: each judged topic that was asked for -> its judgements with a level above 0
-    present, unjudged: topics of the run that are judged, that are not
-    without_relevant, ranked: as Counts has them; notes: what was odd
-    """
-
+    judgements: Judgements
     columns: Sequence[Column]
     protocol: Protocol
-    topics: list[bytes]
-    per_query: Reals
-    texts: dict[str, list[bytes]]
-    problems: dict[int, TopicError]
-    judged: dict[bytes, int]
-    present: frozenset[bytes]
-    unjudged: frozenset[bytes]
-    without_relevant: int
-    ranked: int
-    notes: list[str] = field(default_factory=list)
 
-    @property
-    def counts(self) -> Counts:
-        """How many topics and documents this is about."""
-        return Counts(
-            judged=len(self.judged),
-            run=len(self.present) + len(self.unjudged),
-            scored=len(self.topics),
-            missing=len(self.judged) - len(self.present),
-            without_relevant=self.without_relevant,
-            ranked=self.ranked,
+    def __post_init__(self) -> None:
+        """Raises ParameterError: a measure that has no expectation over ties where one is asked for."""
+        lacking = [
+            column.measure.name
+            for column, protocol in zip(self.columns, self.protocols, strict=True)
+            if protocol.ties == "expected" and column.measure.needs and not column.measure.expected
+        ]
+        if lacking:
+            raise ParameterError(
+                f"ties: expected measures whose mean over orders of ties is known, found {', '.join(lacking)}; "
+                "ties='best' and ties='worst' bound any measure"
+            )
+
+    @cached_property
+    def protocols(self) -> list[Protocol]:
+        """The conventions of each column."""
+        return [column.under(self.protocol) for column in self.columns]
+
+    @cached_property
+    def rankings(self) -> dict[Protocol, list[Protocol]]:
+        """How runs are ranked -> the conventions under which such a ranking is read."""
+        found = {self.protocol.ranking: list[Protocol]()}
+        for column, protocol in zip(self.columns, self.protocols, strict=True):
+            read = found.setdefault(protocol.ranking, [])
+            if column.measure.needs and protocol not in read:
+                read.append(protocol)
+        return found
+
+    @cached_property
+    def unfit(self) -> TopicError | None:
+        """The error of the first measure that these judgements are not for."""
+        form = self.judgements.form
+        for column in self.columns:
+            needed = column.measure.needs
+            if needed and form not in needed:
+                return TopicError(
+                    f"{column.measure.name}: expected judgements of -R {' or '.join(needed)}, found -R {form}"
+                )
+        return None
+
+    @cached_property
+    def looks(self) -> bool:
+        """Does any measure look at documents?"""
+        return self.unfit is None and any(column.measure.needs for column in self.columns)
+
+    @cached_property
+    def cutoffs(self) -> list[int]:
+        """All that columns ask for."""
+        return sorted({c.parameter for c in self.columns if isinstance(c.measure.parameters, Cutoffs) and c.parameter})
+
+    @cached_property
+    def gains(self) -> list[tuple[str, Gains]]:
+        """The gains of each column that has a parameter for them, by its name."""
+        return [(c.name, c.parameter[0]) for c in self.columns if isinstance(c.measure.parameters, LevelGains)]
+
+    @cached_property
+    def every(self) -> bool:
+        """Do documents outside the judgements matter one by one, because they can be hits or have a gain?"""
+        return isinstance(self.judgements, Qrels) and (
+            any(protocol.relevance_level < 0 for protocol in self.protocols)
+            or any(-1 in gains.named for _, gains in self.gains)
+            or any(-1 in Gains.of(protocol.gains).named for protocol in self.protocols)
         )
 
-    @property
-    def averaged(self) -> int:
-        """Topics whose mean the summary is."""
-        return len(self.judged) if self.protocol.topics == "qrels" else len(self.topics)
+    @cached_property
+    def positive(self) -> Integers:
+        """int64[T]: judgements of each topic with a level above 0."""
+        return self._count(lambda qrels: qrels.count(qrels.code(np.nextafter(0, 1))))
 
-    def standardised(self, zscores: ZScores) -> "Scores":
-        """Each value replaced by (value - mean) / stddev of its topic and column; -1000000 where these are missing."""
-        mean, stddev = np.full_like(self.per_query, math.nan), np.zeros_like(self.per_query)
-        for t, topic in enumerate(self.topics):
-            known = zscores.get(topic, {})
-            for c, column in enumerate(self.columns):
-                if found := known.get(os.fsencode(column.name)):
-                    mean[t, c], stddev[t, c] = found
+    @cached_property
+    def relevant(self) -> Integers:
+        """int64[T]: relevant documents of each topic."""
+        return self._count(lambda qrels: qrels.count(qrels.code(self.protocol.relevance_level)))
+
+    @cached_property
+    def judged(self) -> dict[bytes, int]:
+        """Each judged topic -> its judgements with a level above 0."""
+        return dict(zip(self.judgements.topics, self.positive.tolist(), strict=True))
+
+    def _count(self, count: Any) -> Integers:
+        if not isinstance(self.judgements, Qrels):
+            return np.zeros(len(self.judgements.topics), np.int64)
+        return np.diff(np.concatenate(([0], np.cumsum(count(self.judgements))))[self.judgements.units])
+
+    def views(self, ranking: Protocol, ranked: Ranked, ties: Any = None) -> dict[Protocol, Any]:
+        """What formulas take, for each of the conventions under which this ranking is read; ties: instead of theirs."""
+        if isinstance(self.judgements, Preferences):
+            return {self.protocol: Preferred(ranked, self.judgements, self.protocol)}
+        assert isinstance(self.judgements, Qrels)
+        views: dict[Protocol, Any] = {}
+        for protocol in self.rankings[ranking]:
+            chosen = protocol if ties is None else replace(protocol, ties=ties)
+            kind = Expected if chosen.ties == "expected" else Judged
+            views[protocol] = kind(ranked, self.judgements, chosen, self.cutoffs)
+        return views
+
+    def values(self, views: Mapping[Protocol, Any]) -> Iterator[tuple[int, Any]]:
+        """Yield the number of each column that can be computed from these views, and its values, a topic each."""
+        units = self.judgements.units
         with np.errstate(all="ignore"):
-            spread = (self.per_query - mean) / stddev
-        alone = np.where(self.per_query == mean, 0.0, _NO_SCORE)
-        return replace(self, per_query=np.where(stddev != 0, spread, alone))
-
-    def with_zeros(self, topics: Iterable[bytes]) -> "Scores":
-        """The same with further topics whose values are all 0."""
-        added = sorted(topics)
-        names = self.topics + added
-        order = sorted(range(len(names)), key=names.__getitem__)
-        values = np.vstack((self.per_query, np.zeros((len(added), len(self.columns)))))
-        texts = {name: [*column, *[b""] * len(added)] for name, column in self.texts.items()}
-        return replace(
-            self,
-            topics=[names[t] for t in order],
-            per_query=values[order],
-            texts={name: [column[t] for t in order] for name, column in texts.items()},
-            problems={order.index(t): problem for t, problem in self.problems.items()},
-        )
-
-    def summary(self) -> list[float]:
-        """
-        One value a column; 0 in columns of text.
-
-        Sums go from topic to topic in byte order, one addition after the other, and are divided once.
-        """
-        with np.errstate(all="ignore"):
-            sums = [float(np.add.accumulate(np.append(0.0, values))[-1]) for values in self.per_query.T]
-        return [self._aggregate(column, total) for column, total in zip(self.columns, sums, strict=True)]
-
-    def _aggregate(self, column: Column, total: float) -> float:
-        match column.measure.aggregate:
-            case Aggregate.TOPICS:
-                return float(self.averaged)
-            case Aggregate.SUM:
-                return total
-            case Aggregate.RELEVANT:
-                return float(sum(self.judged.values())) if self.protocol.topics == "qrels" else total
-            case Aggregate.GEOMETRIC:
-                total += (self.averaged - len(self.topics)) * _LOG_FLOOR
-                try:
-                    return math.exp(total / self.averaged)
-                except OverflowError:  # of z-scores; the C library gives infinity
-                    return math.inf
-            case Aggregate.MEAN:
-                return total / self.averaged
-            case _:
-                return 0.0
+            for c, (column, protocol) in enumerate(zip(self.columns, self.protocols, strict=True)):
+                view = views.get(protocol)
+                if view is None or not column.measure.needs:
+                    continue
+                arguments = () if column.parameter is None else (column.parameter,)
+                values = column.measure.formula(view, *arguments)
+                if not column.measure.text and np.shape(values) != view.unit.shape:
+                    wanted = f"a formula that gives float64[{len(view.unit)}]"
+                    raise MeasureError(f"{column.name}: expected {wanted}, found {described(values)}")
+                if self.judgements.form == "qrels_jg":
+                    topic = np.searchsorted(units, view.unit, "right")
+                    place = np.cumsum(np.diff(topic, prepend=topic[:1]) != 0)
+                    values = np.bincount(place, values) / np.bincount(place)
+                yield c, values
 
 
 def evaluate_blocks(
     judgements: Judgements,
-    blocks: Iterable[Block],
+    blocks: Iterable[Rankings],
     columns: Sequence[Column],
     protocol: Protocol,
     only: bytes | None = None,
 ) -> Scores:
+    """As score() has it, for one run."""
+    return score(Plan(judgements, columns, protocol), blocks, only)
+
+
+def score(plan: Plan, blocks: Iterable[Rankings], only: bytes | None = None, witness: bool = False) -> Scores:
     """
     Score the rankings of all blocks.
 
     blocks: each topic whole; of two rankings of one topic the later one counts
-    only: score no other topic than this
+    only: score no other topic than this; witness: keep what an Evaluation tells beside the values
 
     Raises NothingScoredError: no topic has both judgements and a ranking (under 10.0's rules judged topics that the
     run lacks do not need one). TopicError: the judgements are not of the kind that a measure needs.
     """
-    scorer = _Scorer(judgements, columns, protocol)
+    judgements, protocol = plan.judgements, plan.protocol
+    scorer = _Scorer(plan, witness)
     # The last entry is for topics that are not judged, whose place is -1.
-    wanted = np.array([*(only in (None, topic) for topic in judgements.topics), False])
+    wanted = np.ones(len(judgements.topics) + 1, bool)
+    if only is not None:
+        wanted[:-1] = [topic == only for topic in judgements.topics]
+    wanted[-1] = False
     for block in blocks:
         places = judgements.find(block.topics)
         chosen = np.flatnonzero(wanted[places])
-        scorer.unjudged.update(block.topics[b] for b in np.flatnonzero(places < 0).tolist())
+        if len(chosen) < len(places):
+            scorer.unjudged.update(block.topics[b] for b in np.flatnonzero(places < 0).tolist())
+        if witness:
+            scorer.digests.update(zip(block.topics, block.digests(), strict=True))
         if len(chosen):
-            scorer.score(_some(block, chosen), places[chosen])
+            scorer.score(block if len(chosen) == len(places) else block.some(chosen), places[chosen])
     missing = np.flatnonzero(wanted[:-1] & ~scorer.scored)
     if protocol.topics == "same" and (len(missing) or scorer.unjudged):
         lacking = ", ".join(quoted(judgements.topics[place]) for place in missing[:5].tolist())
@@ -178,38 +217,40 @@ def evaluate_blocks(
             f"expected the same topics in qrels and run, found {len(missing)} only in the qrels ({lacking or 'none'}) "
             f"and {len(scorer.unjudged)} only in the run ({beyond or 'none'})"
         )
-    present = np.flatnonzero(scorer.scored | ~wanted[:-1])  # a topic that was not asked for is not missing
+    present = scorer.scored | ~wanted[:-1]  # a topic that was not asked for is not missing
     if protocol.scores_missing and len(missing):
         scorer.score_missing(missing)
     if not scorer.scored.any() and not (protocol.topics == "run" and scorer.unjudged):
         raise NothingScoredError("no topic has both judgements and a ranking" + _example_ids(judgements, only))
     # trec_eval divides by all judged topics also where -D asks for one.
-    asked = np.arange(len(judgements.topics)) if protocol.topics == "qrels" else np.flatnonzero(wanted[:-1])
+    asked = np.ones_like(present) if protocol.topics == "qrels" else wanted[:-1]
     scores = scorer.result(asked, present)
     return scores.with_zeros(scorer.unjudged) if protocol.topics == "run" else scores
 
 
-def score_ranked(qrels: Qrels, ranked: Ranked, columns: Sequence[Column], protocol: Protocol) -> Scores:
+def score_ranked(plan: Plan, ranked: Ranked) -> Scores:
     """Score rankings that are joined with the judgements already, one of each topic, in the order of topics."""
-    scorer = _Scorer(qrels, columns, protocol)
-    if scorer.every:
+    if plan.every:
         raise ParameterError("expected no gain for documents without a judgement, which have no rows here")
-    scorer.fill(np.arange(len(qrels.topics)), ranked)
-    every = np.arange(len(qrels.topics))
-    return scorer.result(every, every)
+    scorer = _Scorer(plan, witness=True)
+    every = np.arange(len(plan.judgements.topics))
+    scorer.fill(every, dict.fromkeys(plan.rankings, ranked))
+    return scorer.result(np.ones(len(every), bool), np.ones(len(every), bool))
 
 
-def _some(block: Block, chosen: Integers) -> Block:
-    """The rankings `chosen` of a block."""
-    if len(chosen) == len(block.topics):
-        return block
-    sizes = np.diff(block.starts)[chosen]
-    starts = np.concatenate(([0], np.cumsum(sizes)))
-    records = np.repeat(block.starts[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
-    topics = [block.topics[b] for b in chosen.tolist()]
-    return Block(
-        topics, starts, block.data, block.spans[records], block.hashes[records], block.scores[records], block.before
-    )
+def tie_range(scores: Scores) -> tuple[Scores, Scores]:
+    """The scores with documents of equal score in the order that is worst for the run, and in the best one."""
+    bounds = []
+    place = {topic: t for t, topic in enumerate(scores.topics)}
+    for ties in ("worst", "best"):
+        values = scores.per_query.copy()
+        for tied in scores.tied:
+            rows = [place[topic] for topic in tied.topics]
+            for c, column in tied.plan.values(tied.plan.views(tied.ranking, tied.ranked, ties)):
+                if not scores.columns[c].measure.text:
+                    values[rows, c] = column
+        bounds.append(replace(scores, per_query=values))
+    return bounds[0], bounds[1]
 
 
 def _example_ids(judgements: Judgements, only: bytes | None) -> str:
@@ -224,136 +265,115 @@ def _example_ids(judgements: Judgements, only: bytes | None) -> str:
 class _Scorer:
     """Collects the values of topics as blocks come, in any order."""
 
-    def __init__(self, judgements: Judgements, columns: Sequence[Column], protocol: Protocol) -> None:
-        self.judgements, self.columns, self.protocol = judgements, columns, protocol
-        topics = len(judgements.topics)
+    def __init__(self, plan: Plan, witness: bool) -> None:
+        self.plan, self.witness = plan, witness
+        self.judgements, self.columns, self.protocol = plan.judgements, plan.columns, plan.protocol
+        topics = len(self.judgements.topics)
         self.scored = np.zeros(topics, bool)
-        self.ranked = np.zeros(topics, np.int64)
+        self.counted = np.zeros((topics, 4), np.int64)
         self.unjudged: set[bytes] = set()
-        self.values = np.zeros((topics, len(columns)))
+        self.digests: dict[bytes, bytes] = {}
+        self.tied: list[Tied] = []
+        self.values = np.zeros((topics, len(self.columns)))
         self.texts: dict[str, list[bytes]] = {
-            column.name: [b""] * topics for column in columns if column.measure.text and column.per_topic
+            column.name: [b""] * topics for column in self.columns if column.measure.text and column.per_topic
         }
         self.problems: dict[int, TopicError] = {}
         self.hidden: dict[int, bytes] = {}
-        self.unfit = self._unfit()
-        self.looks = self.unfit is None and any(column.measure.needs for column in columns)
-        self.cutoffs = [c.parameter for c in columns if isinstance(c.measure.parameters, Cutoffs)]
-        # Documents outside the judgements matter one by one only where they can be hits or have a gain.
-        self.every = isinstance(judgements, Qrels) and (
-            protocol.relevance_level < 0 or any(-1 in gains.named for _, gains in self._gains())
-        )
+        self.unfit, self.looks = plan.unfit, plan.looks
 
-    def _gains(self) -> list[tuple[Column, Gains]]:
-        return [(c, c.parameter[0]) for c in self.columns if isinstance(c.measure.parameters, LevelGains)]
-
-    def _unfit(self) -> TopicError | None:
-        """The error of the first measure that these judgements are not for."""
-        form = self.judgements.form
-        for column in self.columns:
-            needed = column.measure.needs
-            if needed and form not in needed:
-                return TopicError(
-                    f"{column.measure.name}: expected judgements of -R {' or '.join(needed)}, found -R {form}"
-                )
-        return None
-
-    def score(self, block: Block, places: Integers) -> None:
+    def score(self, rankings: Rankings, places: Integers) -> None:
         """Rank and score topics that the run has."""
-        self.scored[places] = True
         if not self.looks:
-            return self._fill(places, None)
-        if self.protocol.ignore_self:
-            block = block.without_self()
-        ranked = self.judgements.rank(block, places, self.protocol, self.every)
-        for place in places.tolist():  # a ranking that came before is replaced
+            return self.fill(places, {})
+        for place in places.tolist() if self.scored[places].any() else ():  # a ranking that came before is replaced
             self.problems.pop(place, None)
             self.hidden.pop(place, None)
+        found: dict[Protocol, Ranked] = {}
+        for ranking in self.plan.rankings:
+            some = rankings.under(ranking)
+            found[ranking] = ranked = some.rank(self.judgements, places, ranking, self.plan.every)
+            if (ranked.repeated[:, 0] >= 0).any():
+                self._complain(some, places, ranked)
+        return self.fill(places, found)
+
+    def _complain(self, rankings: Rankings, places: Integers, ranked: Ranked) -> None:
+        """Note documents that are ranked twice."""
         twice = ranked.repeated[:, 0] >= 0
         hidden = twice & (ranked.repeated[:, 2] == 1) & (self.protocol.duplicates == "error-within-depth")
         for b in np.flatnonzero(hidden).tolist():
-            self.hidden[int(places[b])] = block.docno(int(ranked.repeated[b, 0]))
+            self.hidden[int(places[b])] = rankings.docno(int(ranked.repeated[b, 0]))
         bad = np.flatnonzero(twice & ~hidden)
         if len(bad):
             b = int(bad[np.argmin(places[bad])])
             a, c = ranked.repeated[b, :2].tolist()
-            error = self._twice(block.topics[b], block.docno(a), "ranking", [block.line(a), block.line(c)])
+            error = self._twice(rankings.topics[b], rankings.docno(a), "ranking", [rankings.line(a), rankings.line(c)])
             self.problems[int(places[b])] = error
-        self.fill(places, ranked)
 
     def score_missing(self, places: Integers) -> None:
         """Score judged topics that the run lacks as if it had ranked one document outside the judgements."""
-        self.scored[places] = True
         if not self.looks:
-            return self._fill(places, None)
+            return self.fill(places, {})
         units = np.concatenate([np.arange(*self.judgements.units[place : place + 2]) for place in places])
-        depth = 0 if self.protocol.judged_only or self.protocol.depth == 0 else 1
-        rows = depth if self.every else 0
-        ones = np.ones(len(units) * rows, np.int64)
-        ranked = Ranked(
-            unit=units,
-            num_ret=np.full(len(units), depth),
-            row_starts=np.arange(len(units) + 1) * rows,
-            rank=ones,
-            level=-ones,
-            document=-ones,
-            repeated=np.zeros((0, 3), np.int64),
-        )
-        self._fill(places, ranked)
+        self._fill(places, dict.fromkeys(self.plan.rankings, Ranked.outside(units, self.plan.every)))
         for c, column in enumerate(self.columns):
             if column.zero_if_missing:
                 self.values[places, c] = 0.0
                 if column.name in self.texts:
                     for place in places.tolist():
                         self.texts[column.name][place] = b""
+        return None
 
-    def fill(self, places: Integers, ranked: Ranked) -> None:
+    def fill(self, places: Integers, ranked: Mapping[Protocol, Ranked]) -> None:
         """Score topics whose rankings are joined with their judgements."""
-        units = self.judgements.units
-        self.scored[places] = True
-        self.ranked[places] = ranked.num_ret[np.cumsum(units[places + 1] - units[places]) - 1]
-        self._fill(places, ranked if self.looks else None)
+        if ranked:
+            units = self.judgements.units
+            own = ranked[self.protocol.ranking]
+            cut = own.cut(self.protocol.depth, self.protocol.judged_only)
+            last = np.cumsum(units[places + 1] - units[places]) - 1  # of its units; all rank the same documents
+            self.counted[places, RANKED] = cut.num_ret[last]
+            self.counted[places, TIED_PAIRS] = own.tied_pairs
+            if self.witness:
+                self.counted[places, RANKED_JUDGED] = cut.num_judged[last]
+                self.counted[places, DROPPED] = np.where(own.repeated[:, 0] < 0, own.repeated[:, 2], 0)
+                self._keep_ties(places, ranked)
+        self._fill(places, ranked)
 
-    def _fill(self, places: Integers, ranked: Ranked | None) -> None:
+    def _keep_ties(self, places: Integers, ranked: Mapping[Protocol, Ranked]) -> None:
+        names = self.judgements.topics
+        for ranking, each in ranked.items():
+            tied = each.tied()
+            if len(tied):
+                topics = [names[place] for place in places[tied].tolist()]
+                self.tied.append(Tied(self.plan, ranking, topics, each.some(tied)))
+
+    def _fill(self, places: Integers, ranked: Mapping[Protocol, Ranked]) -> None:
         """Compute the columns of some topics."""
-        views = self._views(places, ranked) if ranked is not None else {}
-        groups = np.diff(self.judgements.units)[places]
-        try:
-            for c, column in enumerate(self.columns):
-                if not column.measure.needs:
-                    self.values[places, c] = not column.measure.text
-                elif views:
-                    arguments = () if column.parameter is None else (column.parameter,)
-                    with np.errstate(all="ignore"):
-                        values = column.measure.formula(views[column.level], *arguments)
-                    if column.name in self.texts:
-                        for place, text in zip(places.tolist(), values, strict=True):
-                            self.texts[column.name][place] = text
-                    elif self.judgements.form == "qrels_jg":
-                        topic = np.repeat(np.arange(len(places)), groups)
-                        self.values[places, c] = np.bincount(topic, values, len(places)) / groups
-                    else:
-                        self.values[places, c] = values
-        except TopicError as error:
-            self.unfit, self.looks = error, False
-
-    def _views(self, places: Integers, ranked: Ranked) -> dict[int | None, Any]:
-        """What formulas take, for each relevance level that a column has of its own, and None."""
-        if isinstance(self.judgements, Preferences):
-            view = Preferred(ranked, self.judgements, self.protocol)
-            for q, problem in view.problems.items():
-                self.problems.setdefault(int(places[q]), problem)
-            return {None: view}
-        assert isinstance(self.judgements, Qrels)
+        self.scored[places] = True
+        for c, column in enumerate(self.columns):
+            if not column.measure.needs:
+                self.values[places, c] = not column.measure.text
+        if not self.looks:
+            return
         repeated = self.judgements.documents.repeated[self.judgements.units[places], 0] >= 0
-        if repeated.any():
+        if repeated.any() and isinstance(self.judgements, Qrels):
             place = int(places[repeated].min())
             self.problems.setdefault(place, self._judged_twice(place))
-        views: dict[int | None, Any] = {}
-        for level in {column.level for column in self.columns}:
-            protocol = self.protocol if level is None else replace(self.protocol, relevance_level=level)
-            views[level] = Judged(ranked, self.judgements, protocol, self.cutoffs)
-        return views
+        try:
+            for ranking, each in ranked.items():
+                views = self.plan.views(ranking, each)
+                for c, values in self.plan.values(views):
+                    text = self.texts.get(self.columns[c].name)
+                    if text is None:
+                        self.values[places, c] = values
+                    else:
+                        for place, value in zip(places.tolist(), values, strict=True):
+                            text[place] = value
+                if isinstance(self.judgements, Preferences):
+                    for q, problem in views[self.protocol].problems.items():
+                        self.problems.setdefault(int(places[q]), problem)
+        except TopicError as error:
+            self.unfit, self.looks = error, False
 
     def _twice(self, topic: bytes, docno: bytes, what: str, lines: Sequence[int | None]) -> TopicError:
         """
@@ -374,38 +394,40 @@ class _Scorer:
         lines = [documents.line(first), documents.line(second)]
         return self._twice(self.judgements.topics[place], documents.docno(first), "qrels", lines)
 
-    def result(self, wanted: Integers, present: Integers) -> Scores:
-        """What came together. wanted: places of the topics that were asked for; present: of those that the run has."""
+    def result(self, wanted: Flags, present: Flags) -> Scores:
+        """What came together. wanted: bool[T]  topics that were asked for; present: bool[T]  those that the run has."""
         if self.unfit is not None:
             raise self.unfit
         chosen = np.flatnonzero(self.scored)
-        order = {int(place): t for t, place in enumerate(chosen)}
-        qrels = self.judgements if isinstance(self.judgements, Qrels) else None
+        every = len(chosen) == len(self.values)
         names = self.judgements.topics
-        if qrels is not None:
-            units = np.concatenate(([0], np.cumsum(qrels.count(1))))[qrels.units]
-            positive = np.diff(units)
-            relevant = np.diff(
-                np.concatenate(([0], np.cumsum(qrels.count(self.protocol.relevance_level))))[qrels.units]
-            )
-        else:
-            positive = relevant = np.zeros(len(names), np.int64)
+        judged = self.plan.judged
+        if not wanted.all():
+            judged = {names[place]: judged[names[place]] for place in np.flatnonzero(wanted).tolist()}
+        order = {int(place): t for t, place in enumerate(chosen)} if self.problems else {}
         return Scores(
             columns=self.columns,
             protocol=self.protocol,
-            topics=[names[place] for place in chosen.tolist()],
-            per_query=self.values if len(chosen) == len(self.values) else self.values[chosen],
+            topics=names if every else [names[place] for place in chosen.tolist()],
+            per_query=self.values if every else self.values[chosen],
             texts={name: [texts[place] for place in chosen.tolist()] for name, texts in self.texts.items()},
             problems={order[place]: problem for place, problem in self.problems.items()},
-            judged={names[place]: int(positive[place]) for place in wanted.tolist()},
-            present=frozenset(names[place] for place in present.tolist()),
+            judged=judged,
+            present=frozenset(names if present.all() else [names[p] for p in np.flatnonzero(present).tolist()]),
             unjudged=frozenset(self.unjudged),
-            without_relevant=int(np.count_nonzero(relevant[chosen] == 0)) if qrels is not None else 0,
-            ranked=int(self.ranked.sum()),
-            notes=list(self._notes(qrels)),
+            without_relevant=self._without_relevant(chosen),
+            counted=self.counted.sum(axis=0),
+            notes=list(self._notes()),
+            tied=self.tied,
+            digests=self.digests,
         )
 
-    def _notes(self, qrels: Qrels | None) -> Iterator[str]:
+    def _without_relevant(self, chosen: Integers) -> int:
+        if not isinstance(self.judgements, Qrels):
+            return 0
+        return int(np.count_nonzero(self.plan.relevant[chosen] == 0))
+
+    def _notes(self) -> Iterator[str]:
         """What the reference does in silence though it may not be meant."""
         if self.hidden:
             place = min(self.hidden)
@@ -413,9 +435,9 @@ class _Scorer:
                 f"topic {quoted(self.judgements.topics[place])}: document {quoted(self.hidden[place])} is ranked "
                 f"twice, the second time below the cut of -M (in {plural(len(self.hidden), 'topic')})"
             )
-        for column, gains in self._gains():
-            if qrels is not None and self.looks and not qrels.graded(gains).ordered:
+        for name, gains in self.plan.gains:
+            if isinstance(self.judgements, Qrels) and self.looks and not self.judgements.graded(gains).ordered:
                 yield (
-                    f"{shown(column.name)}: gains closer together than 1 (or further apart than 2^31) are not sorted "
+                    f"{shown(name)}: gains closer together than 1 (or further apart than 2^31) are not sorted "
                     "in the ideal ranking, as in trec_eval"
                 )

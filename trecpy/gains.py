@@ -8,9 +8,11 @@ that gains closer than 1, or further apart than 2**31, are not ordered; its doub
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from trecpy.errors import ParameterError
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 from trecpy.kernels.walk import running
 
@@ -25,14 +27,42 @@ _INT32 = 2**31
 
 @dataclass(frozen=True)
 class Gains:
-    """pairs: (level, gain) in the order given; a level that is not named is worth itself."""
+    """
+    What levels are worth.
+
+    pairs: (level, gain) in the order given; other levels are worth themselves, or 2^level - 1 where exponential
+    sort: order the ideal ranking by gain, also where trec_eval would not
+    """
 
     pairs: tuple[Entry, ...] = ()
+    exponential: bool = False
+    sort: bool = False
+
+    @classmethod
+    def of(cls, choice: Any) -> "Gains":
+        """As Protocol.gains has it."""
+        if isinstance(choice, tuple):
+            return cls(choice, sort=True)
+        return cls(exponential=choice == "exp")
 
     @property
     def named(self) -> frozenset[int]:
         """The levels that have a gain of their own."""
         return frozenset(level for level, _ in self.pairs)
+
+    def worth(self, levels: Reals) -> Reals:
+        """
+        float64[n]: what levels >= 0 without a pair are worth.
+
+        Raises ParameterError: an exponential gain that is infinite.
+        """
+        if not self.exponential:
+            return levels
+        if (levels >= 1024).any():
+            raise ParameterError(
+                f"gains: expected levels below 1024 where gains are 2^level - 1, found {levels.max():g}"
+            )
+        return np.ldexp(1.0, levels.astype(np.int64)) - 1.0
 
 
 BY_LEVEL = Gains()
@@ -86,7 +116,7 @@ class GainTable:
         a table that is not sorted by number, and the largest gain: it is listed only where it does.
         """
         plain = all(gain.is_integer() and abs(gain) < _INT32 / 2 for _, gain in gains.pairs) and top < _INT32 / 2
-        by_number = plain or top > _LARGEST_LISTED
+        by_number = plain or gains.sort or top > _LARGEST_LISTED
         if by_number:
             largest = top
             while largest in gains.named:
@@ -152,18 +182,27 @@ def _at(values: Reals, places: Integers, where: Flags) -> Reals:
     return result
 
 
-def grade(level: Integers, starts: Integers, top: Integers, gains: Gains, discounts: Reals) -> Graded:
+def grade(
+    level: Integers, grades: Reals | None, starts: Integers, top: Integers, gains: Gains, discounts: Reals
+) -> Graded:
     """
     Work out gains and ideal rankings.
 
     level: int64[J], starts: int64[U+1]  judged levels by unit; top: int64[U]  largest level, -1 where none is >= 0
+    grades: float64[n]  where levels stand for fractions: which
     discounts: float64[longest unit + 1]  log2(rank + 1)
     """
     unit = np.repeat(np.arange(len(top)), np.diff(starts))
-    lowest, highest, outside = np.zeros(len(top)), np.maximum(top, 0).astype(float), np.zeros(len(top))
-    document = np.maximum(level, 0).astype(float)
+    known, most = np.maximum(level, 0), np.maximum(top, 0)
+    if grades is None:
+        document, highest = gains.worth(known.astype(float)), gains.worth(most.astype(float))
+    elif len(grades):
+        document, highest = np.where(level >= 0, grades[known], 0.0), np.where(top >= 0, grades[most], 0.0)
+    else:
+        document, highest = np.zeros(len(level)), np.zeros(len(top))
+    lowest, outside = np.zeros(len(top)), np.zeros(len(top))
     ideal_gain, place = document.copy(), level.copy()
-    empty, ordered = top <= 0, True
+    empty, ordered = highest <= 0, True
     if gains.pairs:
         # Units of one largest level share a table.
         by_top = np.argsort(top, kind="stable")

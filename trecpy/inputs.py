@@ -1,5 +1,5 @@
 """
-What a user has in memory to packed judgements and runs: dicts, rankings, tuples, frames, columns.
+What a user has in memory to packed records: dicts, rankings, tuples, frames, columns.
 
 Ids are strings, bytes, or integers, which mean their decimal strings; they are packed as UTF-8 bytes. Nothing that is
 given is changed.
@@ -8,20 +8,18 @@ given is changed.
 import io
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from trecpy.errors import FormatError, InputError, TrecpyError
+from trecpy.errors import InputError
 from trecpy.formats.source import ByteStream, Source
-from trecpy.formats.trec import RunReader, read_judgements
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
 from trecpy.kernels.dtypes import Bytes, Integers, Reals
-from trecpy.packed import Block, Judgements, Qrels, Records, end_to_end
-from trecpy.protocol import Compat
+from trecpy.packed import Records, coded, end_to_end
 from trecpy.text import described, quoted
 
 # What pytrec_eval, ir_measures, PyTerrier, ranx, BEIR and MTEB call their columns.
@@ -30,84 +28,15 @@ DOCNO_NAMES = ("docno", "doc_id", "docid", "corpus-id", "corpus_id", "did", "pid
 LEVEL_NAMES = ("level", "relevance", "rel", "label", "grade", "score")
 SCORE_NAMES = ("score", "sim")
 
+# Names of the columns of topics, documents and values that a frame is said to have; None: one of those above.
+Names = tuple[str | None, str | None, str | None]
+KNOWN: Names = (None, None, None)
+
 _FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
 _LARGEST_ID = 10**100  # far beyond any id, and below what Python refuses to write as a decimal
 
 
-@dataclass(frozen=True)
-class Run:
-    """
-    A run in memory.
-
-    records: N pairs of topic and document; scores: float64[N], none NaN; tag, notes: as a RunReader has them
-    """
-
-    records: Records
-    scores: Reals
-    tag: bytes = b""
-    notes: list[str] = field(default_factory=list)
-
-    def __enter__(self) -> "Run":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """As a RunReader has it; there is nothing to close."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rankings, all in one block."""
-        topic, records = self.records.topic, self.records
-        order = np.argsort(topic, kind="stable") if np.any(np.diff(topic) < 0) else slice(None)
-        starts = np.searchsorted(topic[order], np.arange(len(records.topics) + 1))
-        spans, hashes, scores = records.spans[order], records.hashes[order], self.scores[order]
-        yield Block(records.topics, starts, records.data, spans, hashes, scores, None)
-
-
-def as_qrels(given: Any, compat: Compat) -> tuple[Judgements, list[str]]:
-    """
-    Pack judgements, whatever they are given as; see trecpy.evaluate for what is taken.
-
-    Returns them and what was odd. Raises InputError, FileError, FormatError.
-    """
-    if (source := _source(given, "qrels")) is not None:
-        with source:
-            judgements, notes = read_judgements(source, "qrels", compat, strict=True)
-        _refuse_twice(judgements, FormatError)
-        return judgements, notes
-    topics, docnos, values = _columns(given, "qrels", LEVEL_NAMES)
-    if values is None:
-        raise InputError("qrels: expected a level for each document, found documents only")
-    records = _records(topics, docnos, "qrels")
-    qrels = Qrels.of("qrels", records, _levels(values, records, "qrels"))
-    _refuse_twice(qrels, InputError)
-    return qrels, []
-
-
-def _refuse_twice(judgements: Judgements, error: type[TrecpyError]) -> None:
-    """Refuse judgements that name a document twice in a topic."""
-    if twice := judgements.documents.first_repeated():
-        unit, document, _ = twice  # one unit a topic: groups come from the command only
-        docno, topic = quoted(judgements.documents.docno(document)), quoted(judgements.topics[unit])
-        raise error(f"{judgements.name}: topic {topic}: expected a document once, found {docno} twice")
-
-
-def as_run(given: Any, compat: Compat) -> "Run | RunReader":
-    """
-    Pack a run, whatever it is given as; a file is read when its blocks are asked for.
-
-    Raises InputError, FileError.
-    """
-    if (source := _source(given, "run")) is not None:
-        return RunReader(source, compat, strict=True)
-    topics, docnos, values = _columns(given, "run", SCORE_NAMES)
-    records = _records(topics, docnos, "run")
-    if values is not None:
-        return Run(records, _scores(values, records, "run"))
-    # A ranking: each document is above the next of its topic. Counted within topics, since float32 ends at 2^24.
-    counts = np.bincount(records.topic, minlength=len(records.topics))
-    return Run(records, (np.repeat(np.cumsum(counts) - counts, counts) - np.arange(len(records.topic))).astype(float))
-
-
-def _source(given: Any, what: str) -> Source | None:
+def source_of(given: Any, what: str) -> Source | None:
     """A file, where one is given: its path, or a binary file object."""
     if isinstance(given, str | bytes | os.PathLike):
         return Source.open(given, twice=True)
@@ -122,15 +51,41 @@ def _source(given: Any, what: str) -> Source | None:
     return None
 
 
+def packed_levels(given: Any, names: Names, fractions: bool) -> tuple[Records, Integers, Reals | None]:
+    """
+    Judgements to packed records and their levels, coded as packed.coded() has them; see trecpy.evaluate.
+
+    names: of columns that have no known name; fractions: may levels be fractions? Raises InputError.
+    """
+    topics, docnos, values = _columns(given, "qrels", LEVEL_NAMES, names)
+    if values is None:
+        raise InputError("qrels: expected a level for each document, found documents only")
+    records = _records(topics, docnos, "qrels")
+    return records, *_levels(values, records, "qrels", fractions)
+
+
+def packed_scores(given: Any, names: Names) -> tuple[Records, Reals]:
+    """A run to packed records and their scores: float64[N], none NaN; see trecpy.evaluate. Raises InputError."""
+    topics, docnos, values = _columns(given, "run", SCORE_NAMES, names)
+    records = _records(topics, docnos, "run")
+    if values is not None:
+        return records, _scores(values, records, "run")
+    # A ranking: each document is above the next of its topic. Counted within topics, since float32 ends at 2^24.
+    counts = np.bincount(records.topic, minlength=len(records.topics))
+    return records, (np.repeat(np.cumsum(counts) - counts, counts) - np.arange(len(records.topic))).astype(float)
+
+
 # Columns: topic ids, docnos, values (None: rankings without any), each of one length.
 Columns = tuple[Any, Any, Any]
 
 
-def _columns(given: Any, what: str, value_names: Sequence[str]) -> Columns:
+def _columns(given: Any, what: str, value_names: Sequence[str], names: Names) -> Columns:
+    if (columns := _of_frame(given, what, value_names, names)) is not None:
+        return columns
+    if any(names):
+        raise InputError(f"{what}: expected a frame, whose columns have names, found {type(given).__name__}")
     if isinstance(given, Mapping):
         return _of_mapping(given, what)
-    if (columns := _of_frame(given, what, value_names)) is not None:
-        return columns
     if isinstance(given, tuple) and len(given) == 3 and all(isinstance(part, list) for part in given):
         raise InputError(f"{what}: three lists may be columns or rows: give NumPy arrays for columns, a list for rows")
     if isinstance(given, tuple) and len(given) == 3 and all(_is_column(part) for part in given):
@@ -187,8 +142,8 @@ class _Repeated:
     counts: list[int]
 
 
-def _of_frame(given: Any, what: str, value_names: Sequence[str]) -> Columns | None:
-    """The columns of a pandas, polars or pyarrow table."""
+def _of_frame(given: Any, what: str, value_names: Sequence[str], chosen: Names) -> Columns | None:
+    """The columns of a pandas, polars or pyarrow table: the chosen ones, else those that have a known name."""
     kinds = {(base.__module__.split(".")[0], base.__name__) for base in type(given).__mro__}
     column: Callable[[str], Any]
     if ("pandas", "DataFrame") in kinds:
@@ -202,11 +157,15 @@ def _of_frame(given: Any, what: str, value_names: Sequence[str]) -> Columns | No
     if twice := first_twice(names):
         raise InputError(f"{what}: expected columns of different names, found {described(twice)} twice")
     found = []
-    for role, known in (("topics", TOPIC_NAMES), ("documents", DOCNO_NAMES), ("values", value_names)):
+    roles = (("topics", TOPIC_NAMES), ("documents", DOCNO_NAMES), ("values", value_names))
+    for (role, known), own in zip(roles, chosen, strict=True):
+        known = known if own is None else (own,)
         matches = [name for name in known if name in names]
         if not matches:
             found_names = ", ".join(map(str, names))
-            raise InputError(f"{what}: expected a column of {role} called {', '.join(known)}; found {found_names}")
+            raise InputError(
+                f"{what}: expected a column of {role} called {', '.join(map(str, known))}; found {found_names}"
+            )
         found.append(column(matches[0]))
     return found[0], found[1], found[2]
 
@@ -381,16 +340,17 @@ def _scores(values: Any, records: Records, what: str) -> Reals:
     return scores
 
 
-def _levels(values: Any, records: Records, what: str) -> Integers:
-    """int64[N]. Raises InputError: a level that is no integer (a float that is whole is one)."""
-    array = _numbers(values, records, what, "an integer level")
+def _levels(values: Any, records: Records, what: str, fractions: bool) -> tuple[Integers, Reals | None]:
+    """int64[N], as packed.coded() has it. Raises InputError: a level that is no integer, where fractions may not be."""
+    array = _numbers(values, records, what, "a level" if fractions else "an integer level")
     if array.dtype.kind == "f":
-        wrong = np.flatnonzero((array != np.trunc(array)) | ~(np.abs(array) < 2.0**63))
+        whole = (array == np.trunc(array)) & (np.abs(array) < 2.0**63)
+        wrong = np.flatnonzero(~(np.isfinite(array) if fractions else whole))
     else:
         wrong = np.flatnonzero(array > 2**63 - 1) if array.dtype.kind == "u" else np.zeros(0, np.int64)
     if len(wrong):
-        raise InputError(
-            f"{what}: {_row(records, int(wrong[0]))}: expected an integer level, found {array[wrong[0]]}; "
-            "levels are not cut to integers in silence"
-        )
-    return array.astype(np.int64)
+        kind = "a finite level" if fractions else "an integer level"
+        found = array[wrong[0]]
+        how = "; gains='float' takes fractions as they are" if not fractions and found != np.trunc(found) else ""
+        raise InputError(f"{what}: {_row(records, int(wrong[0]))}: expected {kind}, found {found}{how}")
+    return coded(array)

@@ -10,11 +10,13 @@ from functools import cached_property
 
 import numpy as np
 
+from trecpy.errors import ParameterError
 from trecpy.gains import BY_LEVEL, Gains, Graded
 from trecpy.kernels import walk as kernel
 from trecpy.kernels.dtypes import Flags, Integers, Reals
-from trecpy.packed import Qrels, Ranked
+from trecpy.packed import Qrels
 from trecpy.protocol import Protocol
+from trecpy.ranked import Ranked
 from trecpy.tables import discounts
 
 # A cutoff behind every document.
@@ -42,6 +44,14 @@ def libm(function: Callable[[float], float], values: Reals) -> Reals:
     return result[where]
 
 
+def gain_of_rows(ranked: Ranked, graded: Graded) -> Reals:
+    """float64[M]: the gain of each row."""
+    document = ranked.document
+    gain = graded.outside[ranked.unit[ranked.query]]
+    gain[document >= 0] = graded.document[document[document >= 0]]
+    return gain
+
+
 _LONGEST = (1 << 40) - 1
 
 
@@ -62,25 +72,36 @@ class Judged:
     """
 
     def __init__(self, ranked: Ranked, qrels: Qrels, protocol: Protocol, cutoffs: Iterable[int] = ()) -> None:
-        self.qrels, self.protocol, self.ranked = qrels, protocol, ranked
+        self.qrels, self.protocol = qrels, protocol
+        self.least, self.gains = qrels.code(protocol.relevance_level), Gains.of(protocol.gains)
+        self.ranked = ranked = self._arranged(ranked)
         self.unit, self.num_ret = ranked.unit, ranked.num_ret
         self.row_starts, self.rank, self.level = ranked.row_starts, ranked.rank, ranked.level
-        self.query = np.repeat(np.arange(len(self.unit)), np.diff(self.row_starts))
-        level = protocol.relevance_level
-        self.num_rel = qrels.count(level)[self.unit]
-        self.num_nonrel = qrels.count(0, level)[self.unit]
-        self.discounts = discounts(int(self.num_ret.max(initial=0)))
+        self.num_rel = qrels.count(self.least)[self.unit]
         self._columns = {k: i for i, k in enumerate(sorted({*cutoffs, EVERY}))}
+        self._gained: dict[Gains, Gained] = {}
+        self._walk()
+
+    def _arranged(self, ranked: Ranked) -> Ranked:
+        """Ties resolved and the ranking cut, as the protocol has it."""
+        if self.protocol.ties in ("best", "worst"):
+            gain = gain_of_rows(ranked, self.qrels.graded(self.gains))
+            ranked = ranked.resolved(self.protocol.ties == "best", ranked.level >= self.least, gain)
+        return ranked.cut(self.protocol.depth, self.protocol.judged_only)
+
+    def _walk(self) -> None:
+        """Count all that columns are read from."""
         shape = len(self.unit), len(self._columns)
         self._found, self._unjudged = np.empty(shape, np.int64), np.empty(shape, np.int64)
         self._precision_sum, self._dcg = np.empty(shape), np.empty(shape)
         counts = np.empty((len(self.unit), kernel.COUNTS_SIZE), np.int64)
+        self.discounts = discounts(int(self.num_ret.max(initial=0)))
         kernel.walk(
             self.row_starts,
             self.rank,
             self.level,
             self.num_ret,
-            level,
+            self.least,
             np.array(list(self._columns), np.int64),
             self.discounts,
             self._found,
@@ -92,7 +113,6 @@ class Judged:
         self.num_rel_ret = counts[:, kernel.RELEVANT]
         self.first_hit = counts[:, kernel.FIRST_HIT]
         self.hits = self.found()
-        self._gained: dict[Gains, Gained] = {}
 
     # Columns at a cutoff: k is one of the cutoffs that the rankings were walked with.
 
@@ -100,17 +120,28 @@ class Judged:
         """int64[Q]: hits at ranks 1..k."""
         return self._found[:, self._columns[k]]
 
+    def any_found(self, k: int) -> Reals:
+        """float64[Q]: 1 where there is a hit at ranks 1..k, else 0."""
+        return (self.found(k) > 0).astype(float)
+
+    def reciprocal_rank(self, k: int = EVERY) -> Reals:
+        """float64[Q]: 1 over the rank of the first hit, 0 where there is none at ranks 1..k."""
+        return np.where(self.first_hit <= k, ratio(np.ones(len(self.first_hit)), self.first_hit), 0.0)
+
     def precision_sum(self, k: int = EVERY) -> Reals:
         """float64[Q]: sum of hits/rank over the hits at ranks 1..k, in rank order."""
         return self._precision_sum[:, self._columns[k]]
 
-    def dcg(self, k: int = EVERY) -> Reals:
-        """float64[Q]: sum of level / log2(rank + 1) over ranks 1..k with a level above 0."""
-        return self._dcg[:, self._columns[k]]
+    def dcg(self, k: int = EVERY, gains: Gains = BY_LEVEL) -> Reals:
+        """float64[Q]: sum of gain / log2(rank + 1) over ranks 1..k; gains with pairs go before the protocol's."""
+        gains = self._chosen(gains)
+        if gains == BY_LEVEL and self.qrels.grades is None:
+            return self._dcg[:, self._columns[k]]
+        return self.gained(gains).dcg_at(np.arange(len(self.unit)), np.minimum(k, self.num_ret))
 
-    def ideal_dcg(self, k: int = EVERY) -> Reals:
+    def ideal_dcg(self, k: int = EVERY, gains: Gains = BY_LEVEL) -> Reals:
         """float64[Q]: the same of the ideal ranking."""
-        return self.qrels.graded(BY_LEVEL).ideal_dcg(self.unit, k)
+        return self.graded(gains).ideal_dcg(self.unit, k)
 
     def not_judged(self, k: int = EVERY) -> Integers:
         """int64[Q]: documents at ranks 1..k that have no level >= 0."""
@@ -128,9 +159,24 @@ class Judged:
         return counts[1:] - counts[self.row_starts[:-1]][self.query]
 
     @cached_property
+    def query(self) -> Integers:
+        """int64[M]: the ranking of each row."""
+        return self.ranked.query
+
+    @cached_property
+    def num_nonrel(self) -> Integers:
+        """int64[Q]: documents that are judged, and not relevant."""
+        return self.qrels.count(0, self.least)[self.unit]
+
+    @cached_property
+    def first_hit_rank(self) -> Reals:
+        """float64[Q]: rank of the first hit, infinite where there is none."""
+        return np.where(self.first_hit > 0, self.first_hit, math.inf)
+
+    @cached_property
     def is_hit(self) -> Flags:
         """bool[M]: is the level at least relevance_level?"""
-        return self.level >= self.protocol.relevance_level
+        return self.level >= self.least
 
     @cached_property
     def is_relevant(self) -> Flags:
@@ -198,11 +244,36 @@ class Judged:
 
     # Gains.
 
-    def gained(self, gains: Gains) -> "Gained":
+    def _chosen(self, gains: Gains) -> Gains:
+        if gains.pairs and self.qrels.grades is not None:
+            raise ParameterError("expected no level=gain parameters where levels are fractions")
+        return gains if gains.pairs else self.gains
+
+    def graded(self, gains: Gains = BY_LEVEL) -> Graded:
+        """Gains and ideal rankings of all judgements; gains with pairs go before the protocol's."""
+        return self.qrels.graded(self._chosen(gains))
+
+    def gained(self, gains: Gains = BY_LEVEL) -> "Gained":
         """Everything that depends on what a level is worth; worked out once for each choice of gains."""
+        gains = self._chosen(gains)
         if gains not in self._gained:
             self._gained[gains] = Gained(self, self.qrels.graded(gains))
         return self._gained[gains]
+
+    @cached_property
+    def value(self) -> Reals:
+        """float64[M]: the level of each row as it was given, 0 where it is below 0."""
+        return self.qrels.value(self.level)
+
+    def cascade(self, stop: Reals, k: int) -> Reals:
+        """
+        float64[Q]: the mean reciprocal rank at which a reader stops who reads no further than rank k.
+
+        stop: float64[M]  the probability that the reader, once there, stops at a row
+        """
+        total = np.empty(len(self.unit))
+        kernel.cascade(self.row_starts, self.rank, stop, k, total)
+        return total
 
     def weighed_unjudged(self, weights: Reals) -> Reals:
         """float64[Q]: sum of weights[rank - 1] over the ranks without a level >= 0, in rank order."""
@@ -224,9 +295,7 @@ class Gained:
         self.docs, self.graded = docs, graded
         self.unit = docs.unit
         self.length = graded.starts[self.unit + 1] - graded.starts[self.unit]
-        document = docs.ranked.document
-        self.gain = graded.outside[self.unit[docs.query]]
-        self.gain[document >= 0] = graded.document[document[document >= 0]]
+        self.gain = gain_of_rows(docs.ranked, graded)
         self.dcg, self.result_gain, self.cost = np.empty((3, len(self.gain)))
         starts = np.concatenate(([0], np.cumsum(self.length)))
         ideal = graded.gain[np.repeat(graded.starts[self.unit] - starts[:-1], self.length) + np.arange(starts[-1])]

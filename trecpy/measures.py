@@ -20,7 +20,7 @@ from trecpy.gains import Gains
 from trecpy.judged import EVERY, Judged, libm, ratio
 from trecpy.kernels.dtypes import Integers, Reals
 from trecpy.preferences import Preferred
-from trecpy.registry import Aggregate, Cutoffs, LevelGains, Points, RealList, measure
+from trecpy.registry import Aggregate, Cutoffs, LevelGains, OptionalCutoffs, Persistence, Points, RealList, declare
 from trecpy.tables import persistence_weights
 
 _CUTOFFS = Cutoffs((5, 10, 15, 20, 30, 100, 200, 500, 1000))
@@ -36,7 +36,7 @@ _EVERY_SET = ("official", "set", "all_trec", "prefs", "all_prefs", "qrels_jg")
 # Counts
 
 
-@measure("runid", aggregate=Aggregate.TAG, sets=_EVERY_SET, needs=(), text=True)
+@declare("runid", aggregate=Aggregate.TAG, sets=_EVERY_SET, needs=(), text=True)
 def runid(docs: Any) -> Any:
     """
     Run tag: the sixth column of the run's last line of data.
@@ -46,7 +46,7 @@ def runid(docs: Any) -> Any:
     """
 
 
-@measure("num_q", aggregate=Aggregate.TOPICS, sets=_EVERY_SET, needs=(), integer=True)
+@declare("num_q", aggregate=Aggregate.TOPICS, sets=_EVERY_SET, needs=(), integer=True)
 def num_q(docs: Any) -> Any:
     """
     Number of topics that were scored; with -c, of judged topics.
@@ -57,7 +57,14 @@ def num_q(docs: Any) -> Any:
     """
 
 
-@measure("num_ret", aggregate=Aggregate.SUM, sets=("official", "set", "all_trec"), integer=True, zero_if_missing=True)
+@declare(
+    "num_ret",
+    aggregate=Aggregate.SUM,
+    sets=("official", "set", "all_trec"),
+    integer=True,
+    zero_if_missing=True,
+    expected=True,
+)
 def num_ret(docs: Judged) -> Integers:
     """
     Number of documents ranked.
@@ -69,7 +76,7 @@ def num_ret(docs: Judged) -> Integers:
     return docs.num_ret
 
 
-@measure("num_rel", aggregate=Aggregate.RELEVANT, sets=("official", "set", "all_trec"), integer=True)
+@declare("num_rel", aggregate=Aggregate.RELEVANT, sets=("official", "set", "all_trec"), integer=True, expected=True)
 def num_rel(docs: Judged) -> Integers:
     """
     Number of relevant documents in the judgements.
@@ -82,7 +89,7 @@ def num_rel(docs: Judged) -> Integers:
     return docs.num_rel
 
 
-@measure("num_rel_ret", aggregate=Aggregate.SUM, sets=("official", "set", "all_trec"), integer=True)
+@declare("num_rel_ret", aggregate=Aggregate.SUM, sets=("official", "set", "all_trec"), integer=True, expected=True)
 def num_rel_ret(docs: Judged) -> Integers:
     """
     Number of relevant documents ranked.
@@ -97,7 +104,7 @@ def num_rel_ret(docs: Judged) -> Integers:
 # Rank measures on levels
 
 
-@measure("map", sets=_OFFICIAL)
+@declare("map", sets=_OFFICIAL, expected=True)
 def average_precision(docs: Judged) -> Reals:
     """
     Average precision: mean of the precision at each relevant document, those not ranked counting 0.
@@ -109,7 +116,7 @@ def average_precision(docs: Judged) -> Reals:
     return np.where(docs.hits > 0, docs.precision_sum() / docs.num_rel, 0.0)
 
 
-@measure("gm_map", aggregate=Aggregate.GEOMETRIC, sets=_OFFICIAL)
+@declare("gm_map", aggregate=Aggregate.GEOMETRIC, sets=_OFFICIAL)
 def gm_map(docs: Judged) -> Reals:
     """
     Geometric mean of average precision over topics; it rewards gains on the worst ones.
@@ -122,7 +129,7 @@ def gm_map(docs: Judged) -> Reals:
     return _log_floor(average_precision(docs))
 
 
-@measure("Rprec", sets=_OFFICIAL)
+@declare("Rprec", sets=_OFFICIAL, expected=True)
 def r_precision(docs: Judged) -> Reals:
     """
     Precision at rank R, the number of relevant documents.
@@ -134,7 +141,7 @@ def r_precision(docs: Judged) -> Reals:
     return ratio(docs.found_at(np.minimum(docs.num_ret, docs.num_rel)), docs.num_rel)
 
 
-@measure("bpref", sets=_OFFICIAL)
+@declare("bpref", sets=_OFFICIAL)
 def bpref(docs: Judged) -> Reals:
     """
     How rarely judged nonrelevant documents stand above relevant ones; documents without a judgement are passed over.
@@ -150,7 +157,7 @@ def bpref(docs: Judged) -> Reals:
     return _by_num_rel(docs, docs.sum(np.where(docs.is_relevant, np.where(above > 0, 1.0 - lost, 1.0), 0.0)))
 
 
-@measure("recip_rank", sets=_OFFICIAL)
+@declare("recip_rank", sets=_OFFICIAL, expected=True)
 def reciprocal_rank(docs: Judged) -> Reals:
     """
     One over the rank of the first relevant document.
@@ -159,10 +166,10 @@ def reciprocal_rank(docs: Judged) -> Reals:
     Range     [0, 1]; 0 where nothing relevant is ranked.
     Source    Voorhees 1999 (TREC-8 question answering); trec_eval. The mean over topics is MRR.
     """
-    return ratio(np.ones(len(docs.first_hit)), docs.first_hit)
+    return docs.reciprocal_rank()
 
 
-@measure("iprec_at_recall", Points(_RECALL_POINTS), sets=_OFFICIAL)
+@declare("iprec_at_recall", Points(_RECALL_POINTS), sets=_OFFICIAL)
 def interpolated_precision(docs: Judged, point: float) -> Reals:
     """
     Interpolated precision at a recall point: the largest precision at that recall or beyond.
@@ -176,7 +183,7 @@ def interpolated_precision(docs: Judged, point: float) -> Reals:
     return _interpolated(docs, (point,))[0]
 
 
-@measure("P", _CUTOFFS, sets=_OFFICIAL)
+@declare("P", _CUTOFFS, sets=_OFFICIAL, expected=True)
 def precision(docs: Judged, k: int) -> Reals:
     """
     Precision: share of relevant documents at ranks 1..cutoff.
@@ -189,7 +196,7 @@ def precision(docs: Judged, k: int) -> Reals:
     return docs.found(k) / k
 
 
-@measure(
+@declare(
     "relstring",
     RealList((10.0,), first_only=True),
     aggregate=Aggregate.NONE,
@@ -213,11 +220,13 @@ def relevance_string(docs: Judged, parameters: tuple[float, ...]) -> list[bytes]
     shown = docs.rank <= sizes[docs.query]
     places = (starts[docs.query] + docs.rank - 1)[shown]
     # Place of each level in the letters: 0 for -2, 1 for -1, 12 for all above 9.
-    letters[places] = np.frombuffer(b".-0123456789>", np.uint8)[np.clip(docs.level[shown], -2, 10) + 2]
+    level = docs.level if docs.qrels.grades is None else np.where(docs.level < 0, docs.level, np.floor(docs.value))
+    character = np.clip(level[shown], -2, 10).astype(np.int64) + 2
+    letters[places] = np.frombuffer(b".-0123456789>", np.uint8)[character]
     return [letters[a:b].tobytes() for a, b in pairwise(starts.tolist())]
 
 
-@measure("recall", _CUTOFFS, sets=("all_trec",))
+@declare("recall", _CUTOFFS, sets=("all_trec",), expected=True)
 def recall(docs: Judged, k: int) -> Reals:
     """
     Recall: share of the relevant documents that stands at ranks 1..cutoff.
@@ -230,7 +239,7 @@ def recall(docs: Judged, k: int) -> Reals:
     return ratio(docs.found(k), docs.num_rel)
 
 
-@measure("infAP", sets=("all_trec",))
+@declare("infAP", sets=("all_trec",))
 def inferred_ap(docs: Judged) -> Reals:
     """
     Inferred average precision: average precision estimated from a pool of which only a sample was judged.
@@ -251,7 +260,7 @@ def inferred_ap(docs: Judged) -> Reals:
     return _by_num_rel(docs, docs.sum(np.where(docs.is_relevant, np.where(above > 0, expected, 1.0), 0.0)))
 
 
-@measure("gm_bpref", aggregate=Aggregate.GEOMETRIC, sets=("all_trec",))
+@declare("gm_bpref", aggregate=Aggregate.GEOMETRIC, sets=("all_trec",))
 def gm_bpref(docs: Judged) -> Reals:
     """
     Geometric mean of bpref over topics.
@@ -263,7 +272,7 @@ def gm_bpref(docs: Judged) -> Reals:
     return _log_floor(bpref(docs))
 
 
-@measure("Rprec_mult", _MULTIPLES, sets=("all_trec",))
+@declare("Rprec_mult", _MULTIPLES, sets=("all_trec",))
 def r_precision_multiple(docs: Judged, multiple: float) -> Reals:
     """
     Precision at a multiple of R documents.
@@ -278,7 +287,7 @@ def r_precision_multiple(docs: Judged, multiple: float) -> Reals:
     return np.where(cutoff >= 1, ratio(np.where(cutoff > docs.num_ret, docs.num_rel_ret, found), cutoff), 0.0)
 
 
-@measure("utility", RealList((1.0, -1.0, 0.0, 0.0)), sets=("set", "all_trec"), zero_if_missing=True)
+@declare("utility", RealList((1.0, -1.0, 0.0, 0.0)), sets=("set", "all_trec"), zero_if_missing=True, expected=True)
 def utility(docs: Judged, weights: tuple[float, ...]) -> Reals:
     """
     Utility of the ranked documents as a set.
@@ -296,7 +305,7 @@ def utility(docs: Judged, weights: tuple[float, ...]) -> Reals:
     return value
 
 
-@measure("11pt_avg", RealList(_RECALL_POINTS, multiples=True), sets=("all_trec",))
+@declare("11pt_avg", RealList(_RECALL_POINTS, multiples=True), sets=("all_trec",))
 def eleven_point_average(docs: Judged, points: tuple[float, ...]) -> Reals:
     """
     Mean of interpolated precision over recall points.
@@ -313,7 +322,7 @@ def eleven_point_average(docs: Judged, points: tuple[float, ...]) -> Reals:
     return total / len(points)
 
 
-@measure("binG", sets=("all_trec",))
+@declare("binG", sets=("all_trec",))
 def binary_g(docs: Judged) -> Reals:
     """
     G with binary relevance: each relevant document discounted by the nonrelevant ones above it.
@@ -330,7 +339,7 @@ def binary_g(docs: Judged) -> Reals:
 # Measures of gain
 
 
-@measure("G", LevelGains(), sets=("all_trec",))
+@declare("G", LevelGains(), sets=("all_trec",))
 def g(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     """
     Gain discounted by the cost of what was read, against the sum of all gains.
@@ -349,7 +358,7 @@ def g(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     return np.where(total > 0, ratio(docs.sum(terms), total), 0.0)
 
 
-@measure("dcg", LevelGains(), since="10.0")
+@declare("dcg", LevelGains(), since="10.0", expected=True)
 def dcg(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     """
     Discounted cumulative gain of the whole ranking.
@@ -359,10 +368,10 @@ def dcg(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     Range     [0, ideal_dcg] for gains >= 0. -l has no effect.
     Source    Järvelin & Kekäläinen 2002, with the discount of Burges et al. 2005; trec_eval 10.0.
     """
-    return docs.gained(parameters[0]).total_dcg if parameters[0].pairs else docs.dcg()
+    return docs.dcg(gains=parameters[0])
 
 
-@measure("ideal_dcg", LevelGains(), since="10.0")
+@declare("ideal_dcg", LevelGains(), since="10.0", expected=True)
 def ideal_dcg(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     """
     Discounted cumulative gain of the ideal ranking: all judged documents, the highest gains first.
@@ -372,10 +381,10 @@ def ideal_dcg(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     Range     >= 0.
     Source    trec_eval 10.0.
     """
-    return docs.qrels.graded(parameters[0]).ideal_dcg(docs.unit, EVERY)
+    return docs.ideal_dcg(gains=parameters[0])
 
 
-@measure("ndcg", LevelGains(), sets=("all_trec",))
+@declare("ndcg", LevelGains(), sets=("all_trec",), expected=True)
 def ndcg(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     """
     Normalised discounted cumulative gain of the whole ranking.
@@ -389,7 +398,7 @@ def ndcg(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     return np.where(ideal > 0, ratio(dcg(docs, parameters), ideal), 0.0)
 
 
-@measure("ndcg_rel", LevelGains(), sets=("all_trec",))
+@declare("ndcg_rel", LevelGains(), sets=("all_trec",))
 def ndcg_rel(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     """
     Mean of ndcg at each document with a gain, those not ranked counting with the ndcg of the whole ranking.
@@ -408,7 +417,7 @@ def ndcg_rel(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     return np.where(total > 0, total / gained.length, 0.0)
 
 
-@measure("Rndcg", LevelGains(), sets=("all_trec",))
+@declare("Rndcg", LevelGains(), sets=("all_trec",))
 def r_ndcg(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     """
     Mean of ndcg at the ranks where the ideal ranking passes from one gain to the next, and at its end.
@@ -439,7 +448,7 @@ def r_ndcg(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     return np.where(docs.num_rel > 0, np.where(count > 0, total / count, -math.nan), 0.0)
 
 
-@measure("ndcg_cut", _CUTOFFS, sets=("all_trec",))
+@declare("ndcg_cut", _CUTOFFS, sets=("all_trec",), expected=True)
 def ndcg_cut(docs: Judged, k: int) -> Reals:
     """
     Normalised discounted cumulative gain at a cutoff.
@@ -455,7 +464,7 @@ def ndcg_cut(docs: Judged, k: int) -> Reals:
 # Further measures on levels
 
 
-@measure("map_cut", _CUTOFFS, sets=("all_trec",))
+@declare("map_cut", _CUTOFFS, sets=("all_trec",), expected=True)
 def average_precision_cut(docs: Judged, k: int) -> Reals:
     """
     Average precision of the first documents.
@@ -468,7 +477,7 @@ def average_precision_cut(docs: Judged, k: int) -> Reals:
     return ratio(docs.precision_sum(k), docs.num_rel)
 
 
-@measure("relative_P", _CUTOFFS, sets=("all_trec",))
+@declare("relative_P", _CUTOFFS, sets=("all_trec",), expected=True)
 def relative_precision(docs: Judged, k: int) -> Reals:
     """
     Precision at a cutoff relative to the largest one that the topic allows.
@@ -481,7 +490,7 @@ def relative_precision(docs: Judged, k: int) -> Reals:
     return ratio(docs.found(k), np.minimum(k, docs.num_rel))
 
 
-@measure("success", Cutoffs((1, 5, 10)), sets=("all_trec",))
+@declare("success", Cutoffs((1, 5, 10)), sets=("all_trec",), expected=True)
 def success(docs: Judged, k: int) -> Reals:
     """
     Whether a relevant document stands at ranks 1..cutoff (hit rate).
@@ -491,10 +500,10 @@ def success(docs: Judged, k: int) -> Reals:
     Range     0 or 1.
     Source    trec_eval.
     """
-    return (docs.found(k) > 0).astype(float)
+    return docs.any_found(k)
 
 
-@measure("set_P", sets=("set", "all_trec"))
+@declare("set_P", sets=("set", "all_trec"), expected=True)
 def set_precision(docs: Judged) -> Reals:
     """
     Precision of the ranked documents as a set.
@@ -506,7 +515,7 @@ def set_precision(docs: Judged) -> Reals:
     return ratio(docs.num_rel_ret, docs.num_ret)
 
 
-@measure("set_relative_P", sets=("set", "all_trec"))
+@declare("set_relative_P", sets=("set", "all_trec"), expected=True)
 def set_relative_precision(docs: Judged) -> Reals:
     """
     Set precision relative to the largest one that n and R allow.
@@ -518,7 +527,7 @@ def set_relative_precision(docs: Judged) -> Reals:
     return ratio(docs.num_rel_ret, np.minimum(docs.num_ret, docs.num_rel))
 
 
-@measure("set_recall", sets=("set", "all_trec"))
+@declare("set_recall", sets=("set", "all_trec"), expected=True)
 def set_recall(docs: Judged) -> Reals:
     """
     Recall of the ranked documents as a set.
@@ -530,7 +539,7 @@ def set_recall(docs: Judged) -> Reals:
     return ratio(docs.num_rel_ret, docs.num_rel)
 
 
-@measure("set_map", sets=("set", "all_trec"))
+@declare("set_map", sets=("set", "all_trec"))
 def set_average_precision(docs: Judged) -> Reals:
     """
     Set precision times set recall.
@@ -543,7 +552,7 @@ def set_average_precision(docs: Judged) -> Reals:
     return ratio(found * found, docs.num_ret.astype(float) * docs.num_rel.astype(float))
 
 
-@measure("set_F", RealList((1.0,), first_only=True), sets=("set", "all_trec"))
+@declare("set_F", RealList((1.0,), first_only=True), sets=("set", "all_trec"))
 def set_f(docs: Judged, parameters: tuple[float, ...]) -> Reals:
     """
     F: weighted harmonic mean of set precision and set recall.
@@ -557,7 +566,7 @@ def set_f(docs: Judged, parameters: tuple[float, ...]) -> Reals:
     return np.where(docs.num_rel_ret > 0, ((x + 1) * p * q) / (x * p + q), 0.0)
 
 
-@measure("num_nonrel_judged_ret", aggregate=Aggregate.SUM, sets=("all_trec",), integer=True, higher_is_better=False)
+@declare("num_nonrel_judged_ret", aggregate=Aggregate.SUM, sets=("all_trec",), integer=True, higher_is_better=False)
 def num_nonrel_judged_ret(docs: Judged) -> Integers:
     """
     Number of ranked documents that are judged and not relevant.
@@ -572,8 +581,8 @@ def num_nonrel_judged_ret(docs: Judged) -> Integers:
 # Preferences
 
 
-_preferences = partial(measure, needs=_PREFERENCES, sets=("all_prefs",))
-_basic_preferences = partial(measure, needs=_PREFERENCES, sets=("prefs", "all_prefs"))
+_preferences = partial(declare, needs=_PREFERENCES, sets=("all_prefs",))
+_basic_preferences = partial(declare, needs=_PREFERENCES, sets=("prefs", "all_prefs"))
 
 
 @_basic_preferences("prefs_num_prefs_poss", aggregate=Aggregate.SUM, integer=True)
@@ -747,7 +756,7 @@ def prefs_avgjg_imp(prefs: Preferred) -> Reals:
 # Judgement groups: the value of each group, averaged over the topic's groups by evaluation
 
 
-@measure("map_avgjg", sets=("qrels_jg",), needs=("qrels_jg",))
+@declare("map_avgjg", sets=("qrels_jg",), needs=("qrels_jg",))
 def map_avgjg(docs: Judged) -> Reals:
     """
     map, averaged over the judgement groups of a topic.
@@ -759,7 +768,7 @@ def map_avgjg(docs: Judged) -> Reals:
     return average_precision(docs)
 
 
-@measure("P_avgjg", _CUTOFFS, sets=("qrels_jg",), needs=("qrels_jg",))
+@declare("P_avgjg", _CUTOFFS, sets=("qrels_jg",), needs=("qrels_jg",))
 def precision_avgjg(docs: Judged, k: int) -> Reals:
     """
     P, averaged over the judgement groups of a topic.
@@ -772,7 +781,7 @@ def precision_avgjg(docs: Judged, k: int) -> Reals:
     return precision(docs, k)
 
 
-@measure("Rprec_mult_avgjg", _MULTIPLES, sets=("qrels_jg",), needs=("qrels_jg",))
+@declare("Rprec_mult_avgjg", _MULTIPLES, sets=("qrels_jg",), needs=("qrels_jg",))
 def r_precision_multiple_avgjg(docs: Judged, multiple: float) -> Reals:
     """
     Rprec_mult, averaged over the judgement groups of a topic.
@@ -788,7 +797,7 @@ def r_precision_multiple_avgjg(docs: Judged, multiple: float) -> Reals:
 # The rest, in its place
 
 
-@measure("yaap")
+@declare("yaap")
 def yaap(docs: Judged) -> Reals:
     """
     Yet another average precision: its log odds.
@@ -802,7 +811,7 @@ def yaap(docs: Judged) -> Reals:
     return libm(math.log, (1 + s) / ((1 + docs.num_rel) - s))
 
 
-@measure("rbp", LevelGains(persistence=0.9), sets=("all_trec",), since="10.0")
+@declare("rbp", LevelGains(persistence=0.9), sets=("all_trec",), since="10.0")
 def rank_biased_precision(docs: Judged, parameters: tuple[Gains, float]) -> Reals:
     """
     Rank-biased precision: the gain per document seen by a reader who goes on with probability p.
@@ -827,7 +836,7 @@ def rank_biased_precision(docs: Judged, parameters: tuple[Gains, float]) -> Real
     return (1.0 - p) * docs.sum(np.where(gain != 0, gain * weights[docs.rank - 1], 0.0))
 
 
-@measure(
+@declare(
     "rbp_resid",
     LevelGains(persistence=0.9),
     sets=("all_trec",),
@@ -850,7 +859,7 @@ def rbp_residual(docs: Judged, parameters: tuple[Gains, float]) -> Reals:
     return np.where(docs.not_judged() > 0, residual, 0.0)
 
 
-@measure("unj", Cutoffs((5, 10, 20)), sets=("all_trec",), since="10.0", zero_if_missing=True, higher_is_better=False)
+@declare("unj", Cutoffs((5, 10, 20)), sets=("all_trec",), since="10.0", zero_if_missing=True, higher_is_better=False)
 def unjudged(docs: Judged, k: int) -> Reals:
     """
     Share of documents without a judgement at ranks 1..cutoff.
@@ -866,7 +875,7 @@ def unjudged(docs: Judged, k: int) -> Reals:
 # What trec_eval lacks
 
 
-@measure("RR", Cutoffs((10,)), since="trecpy")
+@declare("RR", Cutoffs((10,)), since="trecpy", expected=True)
 def reciprocal_rank_cut(docs: Judged, k: int) -> Reals:
     """
     Reciprocal rank with a cutoff.
@@ -876,10 +885,10 @@ def reciprocal_rank_cut(docs: Judged, k: int) -> Reals:
     Range     [0, 1].
     Source    as recip_rank; the mean over topics is MRR@cutoff (MS MARCO).
     """
-    return np.where(docs.first_hit <= k, reciprocal_rank(docs), 0.0)
+    return docs.reciprocal_rank(k)
 
 
-@measure("first_rel_rank", since="trecpy", higher_is_better=False)
+@declare("first_rel_rank", since="trecpy", expected=True, higher_is_better=False)
 def first_relevant_rank(docs: Judged) -> Reals:
     """
     Rank of the first relevant document.
@@ -888,7 +897,109 @@ def first_relevant_rank(docs: Judged) -> Reals:
     Range     [1, n], or infinite.
     Source    trecpy; known-item search.
     """
-    return np.where(docs.first_hit > 0, docs.first_hit, math.inf)
+    return docs.first_hit_rank
+
+
+@declare("DCG", Cutoffs((10,)), since="trecpy", expected=True)
+def dcg_cut(docs: Judged, k: int) -> Reals:
+    """
+    Discounted cumulative gain at a cutoff.
+
+    Formula   sum over ranks i = 1..cutoff of gain(i) / log2(i + 1).
+    Params    cutoffs.
+    Range     >= 0 for gains >= 0.
+    Source    Järvelin & Kekäläinen 2002, with the discount of Burges et al. 2005.
+    """
+    return docs.dcg(k)
+
+
+@declare("ERR", Cutoffs((20,)), since="trecpy")
+def expected_reciprocal_rank(docs: Judged, k: int) -> Reals:
+    """
+    Expected reciprocal rank: of the document that stops a reader, who is satisfied by higher grades more often.
+
+    Formula   sum over ranks i = 1..cutoff of s(i)/i times the product of 1 - s(j) over ranks j < i, with
+              s(i) = (2^grade(i) - 1) / 2^max_grade.
+    Params    cutoffs; max_grade is an option of the protocol, 4 as in gdeval. A higher grade is an error.
+    Range     [0, 1].
+    Source    Chapelle et al. 2009; gdeval (TREC Web track).
+    """
+    largest = docs.qrels.value(docs.qrels.level).max(initial=0.0)
+    if largest > docs.protocol.max_grade:
+        raise TopicError(f"ERR: expected grades up to max_grade={docs.protocol.max_grade}, found {largest:g}")
+    return docs.cascade(np.exp2(docs.value - docs.protocol.max_grade) - np.exp2(-float(docs.protocol.max_grade)), k)
+
+
+@declare("Judged", OptionalCutoffs(), since="trecpy")
+def judged_share(docs: Judged, k: int = EVERY) -> Reals:
+    """
+    Share of judged documents, those judged below 0 too.
+
+    Formula   judged documents at ranks 1..cutoff, divided by min(cutoff, n).
+    Params    a cutoff, or none: the whole ranking.
+    Range     [0, 1]; 0 where n is 0.
+    Source    ir_measures.
+    """
+    judged = np.bincount(docs.query[(docs.level != -1) & (docs.rank <= k)], minlength=len(docs.unit))
+    return ratio(judged, np.minimum(docs.num_ret, k))
+
+
+@declare("RBP", Persistence(0.8), since="trecpy")
+def rank_biased_precision_binary(docs: Judged, p: float) -> Reals:
+    """
+    Rank-biased precision of relevant documents, whatever their level.
+
+    Formula   (1 - p) times the sum of p^(i-1) over relevant ranks i.
+    Params    p.
+    Range     [0, 1].
+    Source    Moffat & Zobel 2008; ir_measures' RBP(rel=...).
+    """
+    weights = persistence_weights(p, int(docs.num_ret.max(initial=0)))
+    return (1.0 - p) * docs.sum(np.where(docs.is_hit, weights[docs.rank - 1], 0.0))
+
+
+@declare("Accuracy", OptionalCutoffs(), since="trecpy")
+def accuracy(docs: Judged, k: int = EVERY) -> Reals:
+    """
+    Probability that a relevant document stands above one that is not, both ranked.
+
+    Formula   1 - (sum over relevant ranks i of the others above, i - k(i)) / (relevant ranked * others ranked).
+    Params    a cutoff, or none: the whole ranking.
+    Range     [0, 1]; 0 where nothing relevant is ranked; 1 where all that is ranked is relevant.
+    Source    ir_measures.
+    """
+    within = docs.is_hit & (docs.rank <= k)
+    above = docs.sum(np.where(within, docs.rank - docs.so_far(docs.is_hit), 0.0))
+    relevant = docs.sum(within.astype(float))
+    others = np.minimum(docs.num_ret, k) - relevant
+    return np.where(relevant > 0, 1.0 - ratio(above, others * relevant), 0.0)
+
+
+@declare("hits", Cutoffs((10,)), since="trecpy", expected=True)
+def hits(docs: Judged, k: int) -> Reals:
+    """
+    Number of relevant documents at ranks 1..cutoff.
+
+    Formula   k(cutoff).
+    Params    cutoffs.
+    Range     [0, cutoff].
+    Source    ranx.
+    """
+    return docs.found(k).astype(float)
+
+
+@declare("F1", Cutoffs((10,)), since="trecpy")
+def f1(docs: Judged, k: int) -> Reals:
+    """
+    Harmonic mean of precision and recall at a cutoff.
+
+    Formula   2 P R / (P + R), with P = k(cutoff)/cutoff and R = k(cutoff)/R.
+    Params    cutoffs.
+    Range     [0, 1]; 0 where nothing relevant is found.
+    Source    van Rijsbergen 1979; ranx.
+    """
+    p, r = precision(docs, k), recall(docs, k)
+    return ratio(2 * p * r, p + r)
 
 
 def _by_num_rel(docs: Judged, total: Reals) -> Reals:

@@ -8,12 +8,14 @@ Names of columns as people write them, in the dialects of trec_eval, pytrec_eval
 Letters count in either case where that is unambiguous.
 """
 
+import ast
 import difflib
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from trecpy.errors import MeasureError, ParameterError
 from trecpy.protocol import Compat
@@ -23,22 +25,29 @@ from trecpy.text import described, quoted, shown
 # Other people's names, folded: without a cutoff, and with one.
 _WHOLE = {
     "ap": "map", "mrr": "recip_rank", "rr": "recip_rank", "reciprocal_rank": "recip_rank", "rprec": "Rprec",
-    "r-precision": "Rprec", "numret": "num_ret", "numrel": "num_rel", "numrelret": "num_rel_ret", "numq": "num_q",
+    "r_precision": "Rprec", "numret": "num_ret", "numrel": "num_rel", "numrelret": "num_rel_ret", "numq": "num_q",
     "gmap": "gm_map", "setap": "set_map", "setp": "set_P", "setr": "set_recall", "setrelp": "set_relative_P",
-    "setf": "set_F", "f1": "set_F", "precision": "set_P", "idcg": "ideal_dcg",
+    "setf": "set_F", "f1": "set_F", "precision": "set_P", "idcg": "ideal_dcg", "hits": "num_rel_ret",
+    "judged": "Judged", "accuracy": "Accuracy", "rbp": "RBP", "ndcg": "ndcg", "dcg": "dcg", "ndcg_burges": "ndcg",
 }  # fmt: skip
 _AT = {
     "ap": "map_cut", "map": "map_cut", "ndcg": "ndcg_cut", "p": "P", "precision": "P", "prec": "P", "r": "recall",
     "recall": "recall", "success": "success", "hit_rate": "success", "hitrate": "success", "hit": "success", "rr": "RR",
     "mrr": "RR", "recip_rank": "RR", "iprec": "iprec_at_recall", "relative_p": "relative_P", "unj": "unj",
+    "err": "ERR", "judged": "Judged", "accuracy": "Accuracy", "dcg": "DCG", "hits": "hits", "f1": "F1",
+    "ndcg_burges": "ndcg_cut",
 }  # fmt: skip
-# How ir_measures writes measures that have a relevance level.
+# How ir_measures writes measures that have options.
 _IR_NAMES = {
     "map": "AP", "map_cut": "AP", "P": "P", "recall": "R", "success": "Success", "recip_rank": "RR", "RR": "RR",
     "Rprec": "Rprec", "bpref": "Bpref", "infAP": "infAP", "iprec_at_recall": "IPrec", "set_P": "SetP",
-    "set_recall": "SetR", "set_F": "SetF",
+    "set_relative_P": "SetP", "set_recall": "SetR", "set_map": "SetAP", "set_F": "SetF", "ndcg": "nDCG",
+    "ndcg_cut": "nDCG", "dcg": "DCG", "DCG": "DCG", "num_rel": "NumRel", "num_rel_ret": "NumRet", "RBP": "RBP",
+    "Accuracy": "Accuracy", "hits": "hits", "F1": "F1", "ERR": "ERR", "first_rel_rank": "first_rel_rank",
 }  # fmt: skip
-_DIALECT = re.compile(r"^(?P<name>[^@()]+?)(?:\((?P<options>[^()]*)\))?(?:@(?P<cutoff>.+))?$")
+_OF_GAIN = ("ndcg", "ndcg_cut", "dcg", "DCG")  # these have no relevance level
+_DIALECT = re.compile(r"^(?P<name>[^@()]+?)(?:\((?P<options>.*)\))?(?:@(?P<cutoff>[^@()]+))?$")
+_RANX_LEVEL = re.compile(r"-l([0-9]+)(?=@|$)")  # precision-l2@5, precision@5-l2
 
 
 def parse_names(names: object, compat: Compat) -> list[Column]:
@@ -69,7 +78,7 @@ def parse_names(names: object, compat: Compat) -> list[Column]:
 
 def key_of(column: Column) -> object:
     """What tells columns apart, whatever they are called."""
-    return column.measure.name, column.parameter, column.level
+    return column.measure.name, column.parameter, column.own
 
 
 def parse_name(name: object, compat: Compat) -> list[Column]:
@@ -123,41 +132,98 @@ def _folded(text: str, compat: Compat) -> str:
 
 
 def _dialect(text: str, compat: Compat) -> list[Column] | None:
-    match = _DIALECT.match(text)
+    bare, levels = _RANX_LEVEL.subn("", text)
+    match = _DIALECT.match(bare if levels == 1 else text)
     if match is None:
         return None
-    name, cutoff = match["name"].lower(), match["cutoff"]
-    target = (_AT if cutoff is not None else _WHOLE).get(name)
+    name, cutoff = match["name"].lower().replace("-", "_"), match["cutoff"]
+    options = _options(text, match["options"])
+    if levels == 1:
+        options.setdefault("rel", int(_RANX_LEVEL.findall(text)[0]))
+    if name == "ndcg_burges":  # ranx's name of the exponential gain
+        options.setdefault("dcg", "exp-log2")
+    if ranx_rbp := re.fullmatch(r"rbp(\.[0-9]+)", name):
+        name, options = "rbp", {"p": float(ranx_rbp[1]), **options}
     measures = catalogue()
-    if target is None and cutoff is None and match["options"] is not None:
-        target = next((known for known in measures if known.lower() == name), None)
+    target = (_AT if cutoff is not None else _WHOLE).get(name)
+    if target is None:
+        folded = [known for known in measures if known.lower() == name]
+        with_cutoff = [known for known in folded if isinstance(measures[known].parameters, Cutoffs)]
+        target = next(iter(folded if cutoff is None else with_cutoff), None)
+    if name == "numret" and "rel" in options:
+        target = "num_rel_ret"
+    if name == "setp" and options.pop("relative", False):
+        target = "set_relative_P"
     if target is None or target not in measures or not measures[target].offered(compat):
         return None
     number = r"[0-9]*\.?[0-9]+" if target == "iprec_at_recall" else r"[0-9]+"
     if cutoff is not None and not re.fullmatch(number, cutoff):
         raise ParameterError(f"measures: {quoted(text)}: expected a number behind the @, found {quoted(cutoff)}")
-    found = measures[target].columns(cutoff, compat)
-    level = _level(text, match["options"])
-    if level is None:
+    own, parameter = _own_conventions(text, target, options)
+    found = measures[target].columns(cutoff or parameter, compat)
+    if not own:
         return found
-    if target not in _IR_NAMES:
-        raise ParameterError(f"measures: {quoted(text)}: {target} has no relevance level")
-    return [replace(each, name=_IR_NAMES[target] + f"(rel={level})" + _at(each), level=level) for each in found]
+    spelled = ", ".join(f"{name}={_spelled(value)}" for name, value in options.items() if value not in (False, "log2"))
+    name = _IR_NAMES[target]
+    return [replace(each, name=f"{name}({spelled}){_at(each)}", own=own) for each in found]
+
+
+def _own_conventions(text: str, target: str, options: dict[str, Any]) -> tuple[tuple[tuple[str, Any], ...], str | None]:
+    """The fields of the protocol that options in brackets set, and a parameter. Raises ParameterError."""
+    own: dict[str, Any] = {}
+    parameter = None
+    for option, value in options.items():
+        match option, value:
+            case (("rel" | "min_rel"), int() | float()) if target not in (*_OF_GAIN, "ERR"):
+                own["relevance_level"] = value
+            case (("rel" | "min_rel"), _) if target in (*_OF_GAIN, "ERR"):
+                raise ParameterError(f"measures: {quoted(text)}: {target} has no relevance level")
+            case "judged_only", bool():
+                if value:
+                    own["judged_only"] = True
+            case "dcg", "log2" if target in _OF_GAIN:
+                own["gains"] = "level"
+            case "dcg", "exp-log2" if target in _OF_GAIN:
+                own["gains"] = "exp"
+            case "gains", dict() if target in _OF_GAIN:
+                own["gains"] = tuple(sorted(value.items()))
+            case "max_grade", int() if target == "ERR":
+                own["max_grade"] = value
+            case "beta", int() | float() if target == "set_F":
+                parameter = f"{value:g}" if value != 1 else None
+            case "p", float() if target == "RBP":
+                parameter = repr(value)
+            case _:
+                raise ParameterError(f"measures: {quoted(text)}: {target} has no option {option}={_spelled(value)}")
+    if own.get("gains") == "level":
+        del own["gains"]
+    if own and target not in _IR_NAMES:
+        raise ParameterError(f"measures: {quoted(text)}: {target} has no options")
+    return tuple(sorted(own.items())), parameter
+
+
+def _spelled(value: object) -> str:
+    return repr(value)
 
 
 def _at(column: Column) -> str:
     """The cutoff of a column as ir_measures writes it."""
-    return f"@{column.parameter}" if column.parameter is not None else ""
+    return f"@{column.parameter}" if isinstance(column.measure.parameters, Cutoffs | Points) and column.given else ""
 
 
-def _level(text: str, options: str | None) -> int | None:
-    """The relevance level in (rel=2); other options are not known here."""
-    if not options:
-        return None
-    match = re.fullmatch(r"\s*(?:rel|min_rel)\s*=\s*([0-9]{1,20})\s*", options)
-    if match is None:
-        raise ParameterError(f"measures: {quoted(text)}: expected (rel=LEVEL), found ({shown(options)})")
-    return int(match[1])
+def _options(text: str, options: str | None) -> dict[str, Any]:
+    """name=value, ... with values of Python: what stands in brackets. Raises ParameterError."""
+    if not options or not options.strip():
+        return {}
+    try:
+        call = ast.parse(f"_({options})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError
+        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise ParameterError(
+            f"measures: {quoted(text)}: expected (rel=LEVEL) or the like, found ({shown(options)})"
+        ) from None
 
 
 def _near(text: str, compat: Compat) -> str:

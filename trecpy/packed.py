@@ -1,15 +1,20 @@
 """Judgements and rankings as packed arrays: records that formats and inputs build, and how the two are joined."""
 
+import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from trecpy.gains import Gains, Graded, grade
 from trecpy.kernels import rank as kernel
 from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
-from trecpy.kernels.parse import hash_all
+from trecpy.kernels.parse import hash_all, join
 from trecpy.protocol import Compat, Protocol
+from trecpy.ranked import Ranked
 from trecpy.tables import discounts
 
 
@@ -24,6 +29,27 @@ def as_stored(values: Reals, compat: Compat) -> Reals:
 def end_to_end(sizes: Integers) -> Integers:
     """int64[N, 2]: place and size of strings of these sizes that lie end to end."""
     return np.stack((np.cumsum(sizes) - sizes, sizes), axis=1)
+
+
+def digest(docnos: Any, values: Any) -> bytes:
+    """A hash of one ranking: its docnos as given, a newline behind each, and scores or levels."""
+    hashed = hashlib.sha256(docnos)
+    hashed.update(values)
+    return hashed.digest()
+
+
+def coded(values: np.ndarray[Any, Any]) -> tuple[Integers, Reals | None]:
+    """
+    Levels as they are given to int64[N] and, where some are fractions, the values that these stand for.
+
+    values: integers or finite floats [N]. Of fractions those >= 0 become their place among the distinct ones; below 0
+    a level is rounded down, since no measure asks for more than that it is below 0.
+    """
+    if values.dtype.kind != "f" or bool((values == np.trunc(values)).all() and (np.abs(values) < 2.0**63).all()):
+        return values.astype(np.int64), None
+    grades = np.unique(values[values >= 0]).astype(float)
+    below = np.maximum(np.floor(values), -(2.0**62)).astype(np.int64, casting="unsafe")
+    return np.where(values < 0, below, np.searchsorted(grades, values)), grades
 
 
 @dataclass(frozen=True)
@@ -120,7 +146,7 @@ class Block:
     scores: Reals
     before: int | None
 
-    def without_self(self) -> "Block":
+    def _without_self(self) -> "Block":
         """The same without documents whose docno is their topic's id."""
         spans = end_to_end(np.fromiter(map(len, self.topics), np.int64, len(self.topics)))
         hashes = np.empty(len(spans), np.uint64)
@@ -133,6 +159,31 @@ class Block:
         spans, hashes, scores = self.spans[kept], self.hashes[kept], self.scores[kept]
         return Block(self.topics, starts, self.data, spans, hashes, scores, self.before)
 
+    def some(self, chosen: Integers) -> "Block":
+        """The rankings `chosen`: int64[n]."""
+        sizes = np.diff(self.starts)[chosen]
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        records = np.repeat(self.starts[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
+        topics = [self.topics[b] for b in chosen.tolist()]
+        spans, hashes, scores = self.spans[records], self.hashes[records], self.scores[records]
+        return Block(topics, starts, self.data, spans, hashes, scores, self.before)
+
+    def under(self, protocol: Protocol) -> "Block":
+        """The same without documents that the protocol does not rank."""
+        return self._without_self() if protocol.ignore_self else self
+
+    def rank(self, judgements: "Judgements", places: Integers, protocol: Protocol, every: bool) -> Ranked:
+        """As Judgements.rank has it."""
+        return judgements.rank(self, places, protocol, every)
+
+    def digests(self) -> list[bytes]:
+        """A hash of each topic's ranking."""
+        ends = np.concatenate(([0], np.cumsum(self.spans[:, 1] + 1)))
+        joined = np.empty(ends[-1], np.uint8)
+        join(self.data, self.spans, joined)
+        bounds = zip(pairwise(ends[self.starts].tolist()), pairwise(self.starts.tolist()), strict=True)
+        return [digest(joined[a:b], self.scores[begin:end]) for (a, b), (begin, end) in bounds]
+
     def docno(self, record: int) -> bytes:
         """The docno of a record."""
         at, size = self.spans[record]
@@ -143,27 +194,6 @@ class Block:
         if self.before is None:
             return None
         return self.before + 1 + int(np.count_nonzero(self.data[: self.spans[record, 0]] == ord("\n")))
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """
-    Some topics' rankings joined with the judgements: Q rankings, one for each unit of each topic.
-
-    unit, num_ret: int64[Q]  unit of each ranking, and its documents
-    row_starts: int64[Q+1]  rows of ranking q, best rank first, are row_starts[q]:row_starts[q+1]
-    rank, level, document: int64[M]  of each row: rank from 1; level, -1 outside the judgements, -2 judged negative;
-        number of the judged document, -1 where there is none. What has no row is outside the judgements.
-    repeated: int64[B, 3]  of each topic, as kernels.rank has it: what is ranked twice
-    """
-
-    unit: Integers
-    num_ret: Integers
-    row_starts: Integers
-    rank: Integers
-    level: Integers
-    document: Integers
-    repeated: Integers
 
 
 _DUPLICATES = {"first": kernel.KEEP_FIRST, "max": kernel.KEEP_LARGEST}
@@ -195,6 +225,30 @@ class Judgements:
         places = self.places
         return np.fromiter((places.get(topic, -1) for topic in topics), np.int64, len(topics))
 
+    def digests(self) -> dict[bytes, bytes]:
+        """Each topic -> a hash of its judgements, whatever their order was."""
+        documents = self.documents
+        raw, spans = documents.data.tobytes(), documents.spans.tolist()
+        hashes: dict[bytes, bytes] = {}
+        for t, topic in enumerate(self.topics):
+            hashed = hashlib.sha256()
+            for begin, end in pairwise(documents.starts[self.units[t] : self.units[t + 1] + 1].tolist()):
+                docnos = [raw[at : at + size] for at, size in spans[begin:end]]
+                order = sorted(range(end - begin), key=docnos.__getitem__)
+                joined = b"".join(docnos[j] + b"\n" for j in order)
+                hashed.update(digest(joined, self.given_levels(np.array(order, np.int64) + begin)))
+            hashed.update(self.lines_of(t))
+            hashes[topic] = hashed.digest()
+        return hashes
+
+    def given_levels(self, documents: Integers) -> Integers | Reals:
+        """Levels of documents, as they were given."""
+        return self.level[documents]
+
+    def lines_of(self, t: int) -> bytes:
+        """What topic t has besides documents with levels."""
+        return b""
+
     def rank(self, block: Block, places: Integers, protocol: Protocol, every: bool = False) -> Ranked:
         """
         Rank each topic of a block and look its documents up.
@@ -207,8 +261,8 @@ class Judgements:
         sizes = np.diff(block.starts)
         longest, most = int(sizes.max(initial=0)), int((each * sizes).sum())
         num_ret, row_starts = np.empty(rankings, np.int64), np.zeros(rankings + 1, np.int64)
-        rank, level, document = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-        repeated = np.empty((len(places), 3), np.int64)
+        rows = np.empty((kernel.ROW_SIZE, most), np.int64)
+        tied_pairs, repeated = np.empty(len(places), np.int64), np.empty((len(places), 3), np.int64)
         scores = as_stored(block.scores, protocol.compat) + 0.0  # -0.0 is 0.0, also bit by bit
         kernel.rank(
             block.data,
@@ -227,7 +281,6 @@ class Judgements:
             kernel.AS_GIVEN if protocol.ties == "input" else self.ties,
             _DUPLICATES.get(protocol.duplicates, kernel.REPORT),
             2**62 if protocol.depth is None else protocol.depth,
-            protocol.judged_only,
             every,
             np.empty(longest, np.int64),
             np.empty(longest, np.int64),
@@ -236,28 +289,40 @@ class Judgements:
             np.empty(kernel.table_size(longest), np.int32),
             num_ret,
             row_starts,
-            rank,
-            level,
-            document,
+            rows,
+            tied_pairs,
             repeated,
         )
         unit = np.repeat(units[:, 1] - np.cumsum(each), each) + np.arange(rankings)
-        rows = int(row_starts[-1])
-        return Ranked(unit, num_ret, row_starts, rank[:rows], level[:rows], document[:rows], repeated)
+        rank, level, document, first, last = rows[:, : row_starts[-1]]
+        return Ranked(unit, num_ret, row_starts, rank, level, document, first, last, tied_pairs, repeated)
 
 
 @dataclass(frozen=True)
 class Qrels(Judgements):
-    """Judgements by level, those below 0 unjudged: -R qrels, one unit a topic, or -R qrels_jg, one a group."""
+    """
+    Judgements by level, those below 0 unjudged: -R qrels, one unit a topic, or -R qrels_jg, one a group.
 
+    grades: float64[n], ascending, where levels are no integers: a level is then the place of its value here
+    """
+
+    grades: Reals | None = None
     _memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
-    def of(cls, name: str, records: Records, level: Integers, group: Integers | None = None) -> "Qrels":
+    def of(
+        cls,
+        name: str,
+        records: Records,
+        level: Integers,
+        group: Integers | None = None,
+        grades: Reals | None = None,
+    ) -> "Qrels":
         """
         Pack judgements.
 
-        level: int64[N]  of each record; group: int64[N]  place in byte order of its group of judgements, if any
+        level: int64[N]  of each record; grades: as Qrels has them
+        group: int64[N]  place in byte order of its group of judgements, if any
         """
         topics, topic = records.sorted_topics()
         key = topic if group is None else topic * (int(group.max(initial=0)) + 1) + group
@@ -271,7 +336,37 @@ class Qrels(Judgements):
             starts = np.append(np.flatnonzero(np.diff(key, prepend=-1)), len(key))
             units = np.searchsorted(topic[starts[:-1]], np.arange(len(topics) + 1))
         documents = Documents.indexed(records.data, spans, hashes, starts)
-        return cls("qrels" if group is None else "qrels_jg", name, topics, units, documents, level)
+        form = "qrels" if group is None else "qrels_jg"
+        return cls(form, name, topics, units, documents, level, grades=grades)
+
+    def code(self, level: float) -> int:
+        """The smallest level, as documents have it here, that is at least `level`; below 0 where that is."""
+        if level < 0 or self.grades is None:
+            return max(-(2**63), min(math.ceil(level), 2**63 - 1))
+        return int(np.searchsorted(self.grades, level))
+
+    def value(self, levels: Integers) -> Reals:
+        """float64[n]: the levels as they were given, 0 for those below 0."""
+        if self.grades is None:
+            return np.maximum(levels, 0).astype(float)
+        return np.where(levels >= 0, np.append(self.grades, 0.0)[levels], 0.0)
+
+    def given_levels(self, documents: Integers) -> Integers | Reals:
+        """Levels of documents, as they were given, those below 0 rounded down."""
+        level = self.level[documents]
+        return level if self.grades is None else np.where(level < 0, level, self.value(level))
+
+    def first_fraction(self) -> tuple[bytes, bytes, float] | None:
+        """Topic, docno and level of the first level that is no integer, or None."""
+        if self.grades is None:
+            return None
+        values = self.value(self.level)
+        fractions = np.flatnonzero(values != np.trunc(values))
+        if not len(fractions):
+            return None
+        j = int(fractions[0])
+        unit = int(np.searchsorted(self.documents.starts, j, "right")) - 1
+        return self.topics[unit], self.documents.docno(j), float(values[j])
 
     def top(self) -> Integers:
         """int64[U]: the largest level of each unit, -1 where none is >= 0."""
@@ -294,7 +389,9 @@ class Qrels(Judgements):
         """Gains and ideal rankings; worked out once for each choice of gains."""
         if gains not in self._memo:
             longest = int(np.diff(self.documents.starts).max(initial=0))
-            self._memo[gains] = grade(self.level, self.documents.starts, self.top(), gains, discounts(longest))
+            self._memo[gains] = grade(
+                self.level, self.grades, self.documents.starts, self.top(), gains, discounts(longest)
+            )
         return self._memo[gains]  # type: ignore[return-value]
 
 
@@ -312,3 +409,10 @@ class Preferences(Judgements):
     subgroup: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     document: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     line_level: Reals = field(default_factory=lambda: np.zeros(0))
+
+    def lines_of(self, t: int) -> bytes:
+        """The topic's lines: groups and subgroups by their order, documents, levels."""
+        chosen = slice(self.lines[t], self.lines[t + 1])
+        columns = (self.group, self.subgroup, self.document)
+        ranks = [np.unique(column[chosen], return_inverse=True)[1].astype(np.int64) for column in columns]
+        return b"".join(column.tobytes() for column in [*ranks, self.line_level[chosen]])

@@ -8,8 +8,9 @@ import numpy as np
 from trecpy.errors import TopicError
 from trecpy.kernels import prefs as kernel
 from trecpy.kernels.dtypes import Integers, Reals
-from trecpy.packed import Preferences, Ranked, as_stored
+from trecpy.packed import Preferences, as_stored
 from trecpy.protocol import Protocol
+from trecpy.ranked import Ranked
 from trecpy.text import quoted
 
 _PAIR_COLUMNS = {"ret": (0, 1), "imp": (2, 3), "all": (2, 4)}
@@ -27,7 +28,7 @@ class Preferred:
     """
 
     def __init__(self, ranked: Ranked, prefs: Preferences, protocol: Protocol) -> None:
-        self._ranked, self._prefs = ranked, prefs
+        self._ranked, self._prefs = ranked.cut(protocol.depth, protocol.judged_only), prefs
         self._level = as_stored(prefs.line_level, protocol.compat)
         self.unit = ranked.unit
         self.problems: dict[int, TopicError] = {}

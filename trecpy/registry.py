@@ -1,15 +1,16 @@
 """
 What a measure is, and how names and parameters become columns. Knows no measure.
 
-`@measure(...)` above a formula declares it: name, parameters, aggregate, nicknames, generation. The order of
+`@declare(...)` above a formula declares it: name, parameters, aggregate, nicknames, generation. The order of
 declaration is the order in which columns are printed. Everything else follows: command-line names, help, README's
 table, the tests of agreement.
 """
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 from typing import Any, Literal, TypeVar
@@ -17,8 +18,8 @@ from typing import Any, Literal, TypeVar
 from trecpy.errors import MeasureError, ParameterError, TrecpyError
 from trecpy.gains import Gains
 from trecpy.numbers import strtod, strtol
-from trecpy.protocol import Compat
-from trecpy.text import quoted, shown
+from trecpy.protocol import COMPATS, Compat, Protocol
+from trecpy.text import described, quoted, shown
 
 
 class Aggregate(Enum):
@@ -78,6 +79,45 @@ class Cutoffs:
             raise ParameterError(f"{shown(f'{name}.{given}')}: expected cutoffs >= 1, found {items[0]}")
         _refuse_twice(name, given, items)
         return [(f"_{k}", k) for k in items]
+
+
+@dataclass(frozen=True)
+class OptionalCutoffs(Cutoffs):
+    """Cutoffs, or none: the whole ranking."""
+
+    defaults: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What it is without any."""
+        return "the whole ranking"
+
+    def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
+        """As Cutoffs has it; without any, one column whose parameter is None."""
+        return [("", None)] if given is None else super().read(name, given, compat)
+
+
+@dataclass(frozen=True)
+class Persistence:
+    """How likely a reader goes on to the next document."""
+
+    default: float
+
+    @property
+    def text(self) -> str:
+        """The default, as it is typed."""
+        return f"p={self.default}"
+
+    def odd(self, items: list[bytes]) -> str | None:
+        """As NoParameters has it."""
+        return _not_plain(items, strtod, "a number")
+
+    def read(self, name: str, given: str | None, compat: Compat) -> Parsed:
+        """Raises ParameterError: more than one number, or one that is not between 0 and 1."""
+        numbers = [self.default] if given is None else _reals(given)
+        if len(numbers) != 1 or not 0 < numbers[0] < 1:
+            raise ParameterError(f"{shown(f'{name}.{given}')}: expected one number between 0 and 1")
+        return [("" if given is None else f"(p={numbers[0]!r})", numbers[0])]
 
 
 @dataclass(frozen=True)
@@ -206,7 +246,7 @@ def _refuse_twice(name: str, given: str | None, items: Sequence[float]) -> None:
             raise ParameterError(f"{shown(f'{name}.{given}')}: expected each parameter once, found {b:g} twice")
 
 
-Parameters = NoParameters | Cutoffs | Points | RealList | LevelGains
+Parameters = NoParameters | Cutoffs | Persistence | Points | RealList | LevelGains
 
 NO_PARAMETERS = NoParameters()
 
@@ -222,6 +262,7 @@ class Measure:
     zero_if_missing: a topic that the run lacks has 0 instead of what the formula gives for one document outside the
         qrels; for columns named by given parameters that holds only where these are cutoffs
     higher_is_better: of two values, is the larger the better one?
+    expected: linear in the words that trecpy.expected has, so that it can be averaged over orders of ties
     """
 
     name: str
@@ -235,6 +276,7 @@ class Measure:
     since: Since
     zero_if_missing: bool
     higher_is_better: bool
+    expected: bool
 
     @property
     def doc(self) -> str:
@@ -248,7 +290,7 @@ class Measure:
 
     def _printed(self, suffix: str) -> str:
         """A column's name; measures that trec_eval lacks are written as ir_measures writes them."""
-        if self.since == "trecpy" and isinstance(self.parameters, Cutoffs):
+        if suffix and self.since == "trecpy" and isinstance(self.parameters, Cutoffs):
             return f"{self.name}@{suffix[1:]}"
         return self.name + suffix
 
@@ -273,14 +315,18 @@ class Column:
     """
     One printed value of a measure: its name, its parameter, and whether that was given or is the default.
 
-    level: a relevance level of its own, or None for that of the protocol
+    own: (name, value) of fields of the protocol that are otherwise for this column
     """
 
     measure: Measure
     name: str
     parameter: Any
     given: bool
-    level: int | None = None
+    own: tuple[tuple[str, Any], ...] = ()
+
+    def under(self, protocol: Protocol) -> Protocol:
+        """The conventions of this column where those of the others are `protocol`."""
+        return replace(protocol, **dict(self.own)) if self.own else protocol
 
     @property
     def per_topic(self) -> bool:
@@ -303,7 +349,7 @@ def catalogue() -> dict[str, Measure]:
     return _MEASURES
 
 
-def measure(
+def declare(
     name: str,
     parameters: Parameters = NO_PARAMETERS,
     *,
@@ -315,10 +361,11 @@ def measure(
     since: Since = "9.0.8",
     zero_if_missing: bool = False,
     higher_is_better: bool = True,
+    expected: bool = False,
 ) -> Callable[[F], F]:
     """Declare a measure; what it decorates is the formula, and stays an ordinary function."""
 
-    def declare(formula: F) -> F:
+    def declared(formula: F) -> F:
         _MEASURES[name] = Measure(
             name,
             formula,
@@ -331,10 +378,40 @@ def measure(
             since,
             zero_if_missing,
             higher_is_better,
+            expected,
         )
         return formula
 
-    return declare
+    return declared
+
+
+def measure(
+    name: str,
+    parameters: Parameters = NO_PARAMETERS,
+    *,
+    aggregate: Aggregate = Aggregate.MEAN,
+    higher_is_better: bool = True,
+    expected: bool = False,
+) -> Callable[[F], F]:
+    """
+    Declare a measure of your own, which is then asked for by its name.
+
+    name: letters, digits and underscores; parameters: a trecpy.Cutoffs((5, 10)) for a measure with cutoffs
+    aggregate: how topics become one value; higher_is_better: of two values, is the larger the better one?
+    expected: the formula is linear in counts and sums of gains, so that ties="expected" may average them
+
+    The decorated formula takes a trecpy.judged.Judged, Q rankings joined with judgements (and a cutoff), and returns
+    float64[Q]; its first line of documentation says what the measure is.
+
+    Raises MeasureError: the name is taken, or is no name.
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        raise MeasureError(f"measure: expected a name of letters, digits and underscores, found {described(name)}")
+    if name in catalogue() or any(name in nicknames(compat) for compat in COMPATS):
+        raise MeasureError(f"measure: expected a name that is free, found {quoted(name)}, which is a measure or a set")
+    return declare(
+        name, parameters, aggregate=aggregate, since="trecpy", higher_is_better=higher_is_better, expected=expected
+    )
 
 
 def nicknames(compat: Compat) -> dict[str, list[str]]:
@@ -389,7 +466,7 @@ def _hint(text: str, compat: Compat) -> str:
 
     try:
         meant = [column for column in parse_name(text, compat) if column.measure.known_to(compat)]
-        if len(meant) == 1 and meant[0].level is None:
+        if len(meant) == 1 and not meant[0].own:
             parameter = f".{meant[0].parameter}" if meant[0].given else ""
             return f"; here it is called '{meant[0].measure.name}{parameter}'"
     except TrecpyError:

@@ -4,8 +4,8 @@ import math
 import os
 from collections.abc import Iterator
 
-from trecpy.evaluation import Scores
 from trecpy.registry import Aggregate, Column
+from trecpy.scores import Scores
 
 
 def real(value: float) -> bytes:

@@ -24,8 +24,8 @@ from trecpy.protocol import COMPATS, Compat, Protocol
 from trecpy.text import plural, quoted
 
 if TYPE_CHECKING:
-    from trecpy.evaluation import ZScores
     from trecpy.formats.source import Source
+    from trecpy.scores import ZScores
 
 _LONG = {
     "help": False,

@@ -6,7 +6,7 @@ and notes each kind of mistake once, with its place and how often it came; `stri
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
 from trecpy.kernels.dtypes import Bytes, Integers
 from trecpy.numbers import strtod, strtol
-from trecpy.packed import Block, Documents, Judgements, Preferences, Qrels
+from trecpy.packed import Block, Documents, Judgements, Preferences, Qrels, coded
 from trecpy.protocol import Compat
 from trecpy.text import plural, quoted
 
@@ -272,7 +272,9 @@ class Reader:
             self.records.score[record], rest = strtod(text)
             clamped = False
         if (self.strict and (rest or clamped)) or (not self.layout.integer and np.isnan(self.records.score[record])):
-            raise FormatError(self._wrong_value(self.lines.line(place), text))
+            fraction = self.layout.integer and not strtod(text)[1]
+            how = "; gains='float' takes fractions as they are" if fraction else ""
+            raise FormatError(self._wrong_value(self.lines.line(place), text) + how)
         if rest or clamped:
             self._note(_CLAMPED if clamped else _NOT_A_NUMBER if rest == text else _CUT_NUMBER, place, text)
 
@@ -368,6 +370,14 @@ class RunReader:
         self.notes += reader.notes
         self.tag = reader.tag
 
+    def whole(self) -> tuple[packed.Records, NDArray[np.float64]]:
+        """All records and their scores: float64[N], held in memory."""
+        reader = self._reader()
+        reader.read(whole=True)
+        self.notes += reader.notes
+        self.tag = reader.tag
+        return reader.packed(), reader.column("score").copy()
+
     def _reader(self) -> Reader:
         return Reader(self._source, RUN_LAYOUT, self._compat, self._strict, self._block)
 
@@ -400,13 +410,17 @@ def powers_of_five() -> NDArray[np.uint64]:
     return _powers
 
 
-def read_judgements(source: Source, form: str, compat: Compat, strict: bool) -> tuple[Judgements, list[str]]:
+def read_judgements(
+    source: Source, form: str, compat: Compat, strict: bool, fractions: bool = False
+) -> tuple[Judgements, list[str]]:
     """
     Read a whole file of judgements.
 
-    form: "qrels", "qrels_jg", "prefs" or "qrels_prefs". Returns Qrels or Preferences, and what was odd.
+    form: "qrels", "qrels_jg", "prefs" or "qrels_prefs"; fractions: levels of qrels may be fractions
+    Returns Qrels or Preferences, and what was odd.
     """
-    reader = Reader(source, JUDGEMENT_LAYOUTS[form], compat, strict)
+    layout = JUDGEMENT_LAYOUTS[form]
+    reader = Reader(source, replace(layout, integer=False) if fractions else layout, compat, strict)
     reader.read(whole=True)
     build = _qrels if JUDGEMENT_LAYOUTS[form].integer else _preferences
     return build(form, reader), reader.notes
@@ -414,7 +428,11 @@ def read_judgements(source: Source, form: str, compat: Compat, strict: bool) -> 
 
 def _qrels(form: str, reader: Reader) -> Qrels:
     group = byte_ranks(reader.lines.data, reader.column("spans"), 2) if form == "qrels_jg" else None
-    qrels = Qrels.of(reader.source.name, reader.packed(), reader.column("level").copy(), group)
+    if reader.layout.integer:
+        level, grades = reader.column("level").copy(), None
+    else:
+        level, grades = coded(reader.column("score"))
+    qrels = Qrels.of(reader.source.name, reader.packed(), level, group, grades)
     if group is not None and (twice := qrels.documents.first_repeated()):
         _, a, b = twice
         raise FormatError(

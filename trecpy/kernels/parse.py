@@ -405,3 +405,15 @@ def hash_all(data: Bytes, spans: Integers, hashes: Words) -> None:
     """hashes: uint64[N]  written: hash_bytes() of each string: place and size in spans: int64[N, >=2]."""
     for i in range(len(spans)):
         hashes[i] = hash_bytes(data, spans[i, 0], spans[i, 1])
+
+
+@compiled
+def join(data: Bytes, spans: Integers, joined: Bytes) -> None:
+    """joined: uint8[>= sizes + N]  written: each string and a newline; spans: int64[N, >=2]  place and size in data."""
+    at = 0
+    for i in range(len(spans)):
+        for j in range(spans[i, 0], spans[i, 0] + spans[i, 1]):
+            joined[at] = data[j]
+            at += 1
+        joined[at] = 10
+        at += 1

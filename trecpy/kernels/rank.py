@@ -8,6 +8,10 @@ from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
 # What a ranked document's level is where the qrels give it none that counts.
 OUTSIDE, NEGATIVE = -1, -2
 
+# What a row holds.
+RANK, LEVEL, DOCUMENT, FIRST, LAST = range(5)
+ROW_SIZE = 5
+
 # How documents of equal score are ordered: by docno, byte by byte, the larger or the smaller first, or as they came.
 LARGER_FIRST, SMALLER_FIRST, AS_GIVEN = 1, -1, 0
 
@@ -289,7 +293,6 @@ def rank(
     ties: int,
     duplicates: int,
     depth: int,
-    judged_only: bool,
     every: bool,
     order: Integers,
     spare: Integers,
@@ -298,9 +301,8 @@ def rank(
     seen: Int32s,
     num_ret: Integers,
     row_starts: Integers,
-    ranks: Integers,
-    levels: Integers,
-    documents: Integers,
+    rows: Integers,
+    tied_pairs: Integers,
     repeated: Integers,
 ) -> None:
     """
@@ -313,14 +315,15 @@ def rank(
         units: int64[B, 2]  first and last + 1 of the topic's units; a unit is one topic of the qrels, or one group
         judged_*, table, slots  as index() has them; judged_level: int64[J]
         ties: LARGER_FIRST, SMALLER_FIRST or AS_GIVEN; duplicates: REPORT, KEEP_FIRST or KEEP_LARGEST
-        depth: documents that are kept
-        judged_only: bool  drop documents without a level >= 0; every: bool  a row for every document that is kept
+        depth: a document that is ranked for the second time behind it is not missed; rankings are not cut here
+        every: bool  a row for every document
     Scratch
         order, spare, runs: int64[longest topic + 1]; counts: int64[257]; seen: int32[table_size(longest topic)]
     Writes, for Q rankings, one of each unit of each topic
-        num_ret: int64[Q]  documents that are kept; row_starts: int64[Q+1]  rows of ranking q, the first 0 (as given)
-        ranks, levels, documents: int64[M]  of each row: rank from 1; level, OUTSIDE or NEGATIVE; number of the judged
-            document, or -1
+        num_ret: int64[Q]  documents ranked; row_starts: int64[Q+1]  rows of ranking q, the first 0 (as given)
+        rows: int64[ROW_SIZE, >=M]  of each row: RANK from 1; LEVEL, or OUTSIDE or NEGATIVE; DOCUMENT, the number of the
+            judged one, or -1; FIRST and LAST rank of the documents that have its score
+        tied_pairs: int64[B]  pairs of documents of equal score
         repeated: int64[B, 3]  two records of the document that is ranked twice (the first in byte order) or -1, and
             whether it is only ranked twice behind depth; where duplicates are dropped -1, -1, how many
     Nothing is checked here.
@@ -331,12 +334,22 @@ def rank(
         begin, end = starts[b], starts[b + 1]
         _sort(begin, end, data, spans, scores, bits, ties, order, spare, runs, counts)
         left = _find_repeated(begin, end, depth, duplicates, data, spans, hashes, order, spare, seen, repeated[b])
-        kept = min(depth, left)
+        # From here on `spare` and `runs` hold the first and the last rank of each place's ties.
+        pairs = 0
+        i = 0
+        while i < left:
+            after = i + 1
+            while after < left and scores[order[after]] == scores[order[i]]:
+                after += 1
+            pairs += (after - i) * (after - i - 1) // 2
+            for j in range(i, after):
+                spare[j], runs[j] = i + 1, after
+            i = after
+        tied_pairs[b] = pairs
         for u in range(units[b, 0], units[b, 1]):
             base = table[u]
             mask = np.uint64(table[u + 1] - base - 1)
-            place = 0
-            for i in range(kept):
+            for i in range(left):
                 r = order[i]
                 slot = hashes[r] & mask
                 found = np.int64(slots[base + np.int64(slot)])
@@ -351,34 +364,13 @@ def rank(
                         break
                     slot = (slot + _ONE) & mask
                     found = np.int64(slots[base + np.int64(slot)])
-                level = OUTSIDE
-                if found >= 0:
-                    level = judged_level[found] if judged_level[found] >= 0 else NEGATIVE
-                if level < 0 and judged_only:
-                    continue
-                place += 1
                 if found >= 0 or every:
-                    ranks[row], levels[row], documents[row] = place, level, found
+                    level = OUTSIDE
+                    if found >= 0:
+                        level = judged_level[found] if judged_level[found] >= 0 else NEGATIVE
+                    rows[RANK, row], rows[LEVEL, row], rows[DOCUMENT, row] = i + 1, level, found
+                    rows[FIRST, row], rows[LAST, row] = spare[i], runs[i]
                     row += 1
-            num_ret[q] = place
+            num_ret[q] = left
             row_starts[q + 1] = row
             q += 1
-
-
-@compiled
-def count_better(scores: Reals, row: Integers, column: Integers, better: Integers) -> None:
-    """
-    better: int64[M]  written: how many scores of the row are larger than scores[row[m], column[m]], or equal and later.
-
-    scores: float64[Q, D], none NaN; row, column: int64[M]
-    """
-    width = scores.shape[1]
-    for m in range(len(row)):
-        line = scores[row[m]]
-        score = line[column[m]]
-        count = 0
-        for j in range(width):
-            count += line[j] > score
-        for j in range(column[m] + 1, width):
-            count += line[j] == score
-        better[m] = count

@@ -110,6 +110,24 @@ def weigh(
 
 
 @compiled
+def cascade(row_starts: Integers, rank: Integers, stop: Reals, k: int, total: Reals) -> None:
+    """
+    Sum stop/rank down to rank k, each weighed by the probability of not having stopped before.
+
+    row_starts, rank  as walk() has them; stop: float64[M]  in [0, 1]
+    total: float64[Q]  written
+    """
+    for q in range(len(row_starts) - 1):
+        s, going = 0.0, 1.0
+        for row in range(row_starts[q], row_starts[q + 1]):
+            if rank[row] > k:
+                break
+            s += going * stop[row] / rank[row]
+            going *= 1.0 - stop[row]
+        total[q] = s
+
+
+@compiled
 def best_precision(starts: Integers, rank: Integers, number: Integers, best: Reals) -> None:
     """
     The largest precision at each hit or any later one.

@@ -1,0 +1,243 @@
+"""Judgements and runs as objects of their own: made once from whatever a user has, then used and pickled freely."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trecpy.errors import FormatError, InputError, TrecpyError
+from trecpy.formats.source import Source
+from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RunReader, read_judgements
+from trecpy.inputs import KNOWN, Names, packed_levels, packed_scores, source_of
+from trecpy.kernels.dtypes import Reals
+from trecpy.packed import Block, Judgements, Records
+from trecpy.packed import Qrels as Leveled
+from trecpy.protocol import COMPATS, Compat, Protocol
+from trecpy.text import described, quoted
+
+
+class Qrels:
+    """
+    Judgements, prepared for any number of evaluations. They do not change.
+
+    topics: ids of the judged topics, in byte order; notes: what was odd in a file; fingerprint: a hash of the content,
+    the same however it was given, in whatever order
+    """
+
+    def __init__(self, judgements: Judgements, notes: Sequence[str] = ()) -> None:
+        self.judgements, self.notes = judgements, tuple(notes)
+
+    @classmethod
+    def from_dict(cls, qrels: Mapping[Any, Mapping[Any, Any]]) -> "Qrels":
+        """{topic: {docno: level}}. Levels may be fractions, which are scored with gains="float". Raises InputError."""
+        return cls._packed(_expect(qrels, Mapping, "qrels"))
+
+    @classmethod
+    def from_tuples(cls, rows: Iterable[Any]) -> "Qrels":
+        """(topic, docno, level), one after another. Raises InputError."""
+        return cls._packed(rows)
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, topic: str | None = None, docno: str | None = None, level: str | None = None
+    ) -> "Qrels":
+        """
+        A pandas, polars or pyarrow table.
+
+        topic, docno, level: names of its columns, where they are none of the usual ones. Raises InputError.
+        """
+        return cls._packed(frame, (topic, docno, level))
+
+    @classmethod
+    def from_arrays(cls, topic: Any, docno: Any, level: Any) -> "Qrels":
+        """Three columns of N topics, N docnos and N levels. Raises InputError."""
+        return cls._packed(tuple(map(np.asarray, (topic, docno, level))))
+
+    @classmethod
+    def read(cls, file: Any, *, form: str = "qrels", compat: Compat = "10.0", fractions: bool = False) -> "Qrels":
+        """
+        Read a path or a binary file, strictly.
+
+        form: as trec_eval's -R has it: "qrels", "qrels_jg", "prefs", "qrels_prefs"; compat: 9.0.8 knows no comments
+        fractions: levels may be fractions. Raises FileError, FormatError, InputError.
+        """
+        if form not in JUDGEMENT_LAYOUTS:
+            raise InputError(f"form: expected {', '.join(map(repr, JUDGEMENT_LAYOUTS))}, found {described(form)}")
+        if compat not in COMPATS:
+            raise InputError(f"compat: expected {', '.join(map(repr, COMPATS))}, found {described(compat)}")
+        return cls._of_source(_source(file, "qrels"), form, compat, fractions)
+
+    @classmethod
+    def _of_source(cls, source: Source, form: str, compat: Compat, fractions: bool) -> "Qrels":
+        with source:
+            judgements, notes = read_judgements(source, form, compat, strict=True, fractions=fractions)
+        if form == "qrels":
+            _refuse_twice(judgements, FormatError)
+        return cls(judgements, notes)
+
+    @classmethod
+    def _packed(cls, given: Any, names: Names = KNOWN, fractions: bool = True) -> "Qrels":
+        records, level, grades = packed_levels(given, names, fractions)
+        judgements = Leveled.of("qrels", records, level, grades=grades)
+        _refuse_twice(judgements, InputError)
+        return cls(judgements)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Ids of the judged topics, in byte order."""
+        return tuple(topic.decode("utf-8", "surrogateescape") for topic in self.judgements.topics)
+
+    def __len__(self) -> int:
+        return len(self.judgements.topics)
+
+    def __repr__(self) -> str:
+        return f"<Qrels: {len(self):,} topics, {len(self.judgements.documents.spans):,} documents>"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the content."""
+        return fingerprint(self.judgements.digests())
+
+
+class Run:
+    """
+    A run in memory, for any number of evaluations. It does not change.
+
+    topics: ids of its topics, in order of appearance; tag: the sixth column of a file's last line
+    fingerprint: a hash of the content, the same however it was given; documents of a topic count in the order given
+    """
+
+    def __init__(self, records: Records, scores: Reals, tag: bytes = b"", notes: Sequence[str] = ()) -> None:
+        self._records, self._scores, self.tag, self.notes = records, scores, tag, tuple(notes)
+
+    @classmethod
+    def from_dict(cls, run: Mapping[Any, Any]) -> "Run":
+        """{topic: {docno: score}}, or {topic: [docno, ...]}, best first. Raises InputError."""
+        return cls(*packed_scores(_expect(run, Mapping, "run"), KNOWN))
+
+    @classmethod
+    def from_tuples(cls, rows: Iterable[Any]) -> "Run":
+        """(topic, docno, score), one after another. Raises InputError."""
+        return cls(*packed_scores(rows, KNOWN))
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, topic: str | None = None, docno: str | None = None, score: str | None = None
+    ) -> "Run":
+        """
+        A pandas, polars or pyarrow table.
+
+        topic, docno, score: names of its columns, where they are none of the usual ones. Raises InputError.
+        """
+        return cls(*packed_scores(frame, (topic, docno, score)))
+
+    @classmethod
+    def from_arrays(cls, topic: Any, docno: Any, score: Any) -> "Run":
+        """Three columns of N topics, N docnos and N scores. Raises InputError."""
+        return cls(*packed_scores(tuple(map(np.asarray, (topic, docno, score))), KNOWN))
+
+    @classmethod
+    def read(cls, file: Any, *, compat: Compat = "10.0") -> "Run":
+        """Read a path or a binary file, strictly; compat: 9.0.8 knows no comments. Raises FileError, FormatError."""
+        with RunReader(_source(file, "run"), Protocol(compat=compat).compat, strict=True) as reader:
+            records, scores = reader.whole()
+        return cls(records, scores, reader.tag, reader.notes)
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """As a RunReader has it; there is nothing to close."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rankings, all in one block."""
+        yield self._block
+
+    @cached_property
+    def _block(self) -> Block:
+        topic, records = self._records.topic, self._records
+        order = np.argsort(topic, kind="stable") if np.any(np.diff(topic) < 0) else slice(None)
+        starts = np.searchsorted(topic[order], np.arange(len(records.topics) + 1))
+        spans, hashes, scores = records.spans[order], records.hashes[order], self._scores[order]
+        return Block(records.topics, starts, records.data, spans, hashes, scores, None)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Ids of the topics, in order of appearance."""
+        return tuple(topic.decode("utf-8", "surrogateescape") for topic in self._records.topics)
+
+    def __len__(self) -> int:
+        return len(self._records.topics)
+
+    def __repr__(self) -> str:
+        return f"<Run: {len(self):,} topics, {len(self._scores):,} documents>"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the content."""
+        return fingerprint(dict(zip(self._block.topics, self._block.digests(), strict=True)))
+
+
+def fingerprint(digests: Mapping[bytes, bytes]) -> str:
+    """One hash, 64 hexadecimal digits, of the hashes of topics, in byte order of their ids."""
+    hashed = hashlib.sha256()
+    for topic, digest in sorted(digests.items()):
+        hashed.update(b"%d:%b%b" % (len(topic), topic, digest))
+    return hashed.hexdigest()
+
+
+def as_qrels(given: Any, protocol: Protocol) -> Qrels:
+    """
+    Judgements, whatever they are given as; see trecpy.evaluate for what is taken.
+
+    Raises InputError, FileError, FormatError.
+    """
+    fractions = protocol.gains == "float"
+    if isinstance(given, Qrels):
+        judgements = given.judgements
+        if not fractions and isinstance(judgements, Leveled) and (wrong := judgements.first_fraction()):
+            topic, docno, level = wrong
+            raise InputError(
+                f"qrels: topic {quoted(topic)}, docno {quoted(docno)}: expected an integer level, found {level:g}; "
+                "gains='float' takes fractions as they are"
+            )
+        return given
+    if (source := source_of(given, "qrels")) is not None:
+        return Qrels._of_source(source, "qrels", protocol.compat, fractions)
+    return Qrels._packed(given, fractions=fractions)
+
+
+def as_run(given: Any, protocol: Protocol) -> Run | RunReader:
+    """
+    A run, whatever it is given as; a file is read when its blocks are asked for.
+
+    Raises InputError, FileError.
+    """
+    if isinstance(given, Run):
+        return given
+    if (source := source_of(given, "run")) is not None:
+        return RunReader(source, protocol.compat, strict=True)
+    return Run(*packed_scores(given, KNOWN))
+
+
+def _source(file: Any, what: str) -> Source:
+    source = source_of(file, what)
+    if source is None:
+        raise InputError(f"{what}: expected a path or a binary file, found {type(file).__name__}")
+    return source
+
+
+def _expect(given: Any, kind: type, what: str) -> Any:
+    if not isinstance(given, kind):
+        raise InputError(f"{what}: expected a {kind.__name__.lower()}, found {type(given).__name__}")
+    return given
+
+
+def _refuse_twice(judgements: Judgements, error: type[TrecpyError]) -> None:
+    """Refuse judgements that name a document twice in a topic."""
+    if twice := judgements.documents.first_repeated():
+        unit, document, _ = twice
+        docno, topic = quoted(judgements.documents.docno(document)), quoted(judgements.topics[unit])
+        raise error(f"{judgements.name}: topic {topic}: expected a document once, found {docno} twice")

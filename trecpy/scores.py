@@ -1,0 +1,169 @@
+"""What was scored, and how it becomes a summary. No arithmetic of a measure."""
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from trecpy.errors import TopicError
+from trecpy.kernels.dtypes import Integers, Reals
+from trecpy.protocol import Protocol
+from trecpy.ranked import Ranked
+from trecpy.registry import Aggregate, Column
+
+_LOG_FLOOR = math.log(0.00001)
+_NO_SCORE = -1000000.0
+
+ZScores = dict[bytes, dict[bytes, tuple[float, float]]]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """
+    How many topics and documents an evaluation is about.
+
+    judged, run: topics of the judgements, of the run; scored: with values; missing: judged, not in the run
+    without_relevant: scored topics without a relevant document
+    ranked: documents of the scored rankings, after depth and judged_only; ranked_judged: those with a level >= 0
+    tied_pairs: pairs of documents of one ranking with equal scores; dropped: documents that were ranked twice, the
+        second ones
+    """
+
+    judged: int
+    run: int
+    scored: int
+    missing: int
+    without_relevant: int
+    ranked: int
+    ranked_judged: int
+    tied_pairs: int
+    dropped: int
+
+
+# What is counted in each ranking, as Counts has it.
+RANKED, RANKED_JUDGED, TIED_PAIRS, DROPPED = range(4)
+
+
+@dataclass(frozen=True)
+class Tied:
+    """
+    Rankings in which ties touch judged documents, kept to say how far values could move.
+
+    plan: what was asked for; ranking: the key of these rankings there
+    """
+
+    plan: Any
+    ranking: Protocol
+    topics: list[bytes]
+    ranked: Ranked
+
+
+@dataclass(frozen=True)
+class Scores:
+    """
+    What was scored, before it is summed up.
+
+    columns: C printed values; protocol: the conventions; topics: ids of the T scored topics in byte order
+    per_query: float64[T, C]  0 in columns of text; texts: column name -> one text a topic
+    problems: place in topics -> why that topic cannot be scored
+    judged: each judged topic that was asked for -> its judgements with a level above 0
+    present, unjudged: topics of the run that are judged, that are not
+    without_relevant: as Counts has it; counted: int64[4]  RANKED, RANKED_JUDGED, TIED_PAIRS, DROPPED
+    notes: what was odd
+    tied: rankings with ties; digests: each topic of the run -> a hash of its ranking; both only where they are wanted
+    """
+
+    columns: Sequence[Column]
+    protocol: Protocol
+    topics: list[bytes]
+    per_query: Reals
+    texts: dict[str, list[bytes]]
+    problems: dict[int, TopicError]
+    judged: dict[bytes, int]
+    present: frozenset[bytes]
+    unjudged: frozenset[bytes]
+    without_relevant: int
+    counted: Integers
+    notes: list[str] = field(default_factory=list)
+    tied: list[Tied] = field(default_factory=list)
+    digests: dict[bytes, bytes] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Counts:
+        """How many topics and documents this is about."""
+        return Counts(
+            judged=len(self.judged),
+            run=len(self.present) + len(self.unjudged),
+            scored=len(self.topics),
+            missing=len(self.judged) - len(self.present),
+            without_relevant=self.without_relevant,
+            ranked=int(self.counted[RANKED]),
+            ranked_judged=int(self.counted[RANKED_JUDGED]),
+            tied_pairs=int(self.counted[TIED_PAIRS]),
+            dropped=int(self.counted[DROPPED]),
+        )
+
+    @property
+    def averaged(self) -> int:
+        """Topics whose mean the summary is."""
+        return len(self.judged) if self.protocol.topics == "qrels" else len(self.topics)
+
+    def standardised(self, zscores: ZScores) -> "Scores":
+        """Each value replaced by (value - mean) / stddev of its topic and column; -1000000 where these are missing."""
+        mean, stddev = np.full_like(self.per_query, math.nan), np.zeros_like(self.per_query)
+        for t, topic in enumerate(self.topics):
+            known = zscores.get(topic, {})
+            for c, column in enumerate(self.columns):
+                if found := known.get(os.fsencode(column.name)):
+                    mean[t, c], stddev[t, c] = found
+        with np.errstate(all="ignore"):
+            spread = (self.per_query - mean) / stddev
+        alone = np.where(self.per_query == mean, 0.0, _NO_SCORE)
+        return replace(self, per_query=np.where(stddev != 0, spread, alone))
+
+    def with_zeros(self, topics: Iterable[bytes]) -> "Scores":
+        """The same with further topics whose values are all 0."""
+        added = sorted(topics)
+        names = self.topics + added
+        order = sorted(range(len(names)), key=names.__getitem__)
+        values = np.vstack((self.per_query, np.zeros((len(added), len(self.columns)))))
+        texts = {name: [*column, *[b""] * len(added)] for name, column in self.texts.items()}
+        return replace(
+            self,
+            topics=[names[t] for t in order],
+            per_query=values[order],
+            texts={name: [column[t] for t in order] for name, column in texts.items()},
+            problems={order.index(t): problem for t, problem in self.problems.items()},
+        )
+
+    def summary(self) -> list[float]:
+        """
+        One value a column; 0 in columns of text.
+
+        Sums go from topic to topic in byte order, one addition after the other, and are divided once.
+        """
+        with np.errstate(all="ignore"):
+            sums = [float(np.add.accumulate(np.append(0.0, values))[-1]) for values in self.per_query.T]
+        return [self._aggregate(column, total) for column, total in zip(self.columns, sums, strict=True)]
+
+    def _aggregate(self, column: Column, total: float) -> float:
+        match column.measure.aggregate:
+            case Aggregate.TOPICS:
+                return float(self.averaged)
+            case Aggregate.SUM:
+                return total
+            case Aggregate.RELEVANT:
+                return float(sum(self.judged.values())) if self.protocol.topics == "qrels" else total
+            case Aggregate.GEOMETRIC:
+                total += (self.averaged - len(self.topics)) * _LOG_FLOOR
+                try:
+                    return math.exp(total / self.averaged)
+                except OverflowError:  # of z-scores; the C library gives infinity
+                    return math.inf
+            case Aggregate.MEAN:
+                return total / self.averaged
+            case _:
+                return 0.0
