@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from trecpy.api import Evaluator as Evaluator
     from trecpy.api import evaluate as evaluate
     from trecpy.api import merge as merge
+    from trecpy.collection import Qrels as Qrels
+    from trecpy.collection import Run as Run
     from trecpy.comparison import Comparison as Comparison
     from trecpy.comparison import compare as compare
     from trecpy.comparison import compare_many as compare_many
@@ -27,12 +29,15 @@ if TYPE_CHECKING:
     from trecpy.errors import UsageError as UsageError
     from trecpy.errors import ZScoreError as ZScoreError
     from trecpy.protocol import Protocol as Protocol
+    from trecpy.registry import Cutoffs as Cutoffs
+    from trecpy.registry import measure as measure
 
 __version__ = "0.1.0"
 
 # Loaded when first asked for: `import trecpy` costs nothing that is not used.
 _HOMES = {
     "Comparison": "trecpy.comparison",
+    "Cutoffs": "trecpy.registry",
     "Evaluation": "trecpy.api",
     "Evaluator": "trecpy.api",
     "FileError": "trecpy.errors",
@@ -43,6 +48,8 @@ _HOMES = {
     "NothingScoredError": "trecpy.errors",
     "ParameterError": "trecpy.errors",
     "Protocol": "trecpy.protocol",
+    "Qrels": "trecpy.collection",
+    "Run": "trecpy.collection",
     "TopicError": "trecpy.errors",
     "TrecpyError": "trecpy.errors",
     "UsageError": "trecpy.errors",
@@ -51,11 +58,13 @@ _HOMES = {
     "compare_many": "trecpy.comparison",
     "evaluate": "trecpy.api",
     "evaluate_dense": "trecpy.dense",
+    "measure": "trecpy.registry",
     "merge": "trecpy.api",
 }
 
 __all__ = [
     "Comparison",
+    "Cutoffs",
     "Evaluation",
     "Evaluator",
     "FileError",
@@ -66,6 +75,8 @@ __all__ = [
     "NothingScoredError",
     "ParameterError",
     "Protocol",
+    "Qrels",
+    "Run",
     "TopicError",
     "TrecpyError",
     "UsageError",
@@ -75,6 +86,7 @@ __all__ = [
     "compare_many",
     "evaluate",
     "evaluate_dense",
+    "measure",
     "merge",
 ]
 

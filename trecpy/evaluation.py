@@ -117,7 +117,6 @@ class Plan:
         return isinstance(self.judgements, Qrels) and (
             any(protocol.relevance_level < 0 for protocol in self.protocols)
             or any(-1 in gains.named for _, gains in self.gains)
-            or any(-1 in Gains.of(protocol.gains).named for protocol in self.protocols)
         )
 
     @cached_property

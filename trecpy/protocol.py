@@ -123,9 +123,10 @@ def _gains(given: Any) -> Any:
         plain = tuple(sorted((operator.index(level), float(gain)) for level, gain in pairs))
     except (TypeError, ValueError):
         plain = ()
-    if not plain or not all(math.isfinite(gain) for _, gain in plain) or len(dict(plain)) < len(plain):
+    fine = all(level >= 0 and math.isfinite(gain) for level, gain in plain)
+    if not plain or not fine or len(dict(plain)) < len(plain):
         choices = ", ".join(map(repr, GAINS))
-        raise InputError(f"gains: expected {choices} or {{level: gain}} of finite numbers, found {described(given)}")
+        raise InputError(f"gains: expected {choices} or {{level >= 0: finite gain}}, found {described(given)}")
     return plain
 
 
