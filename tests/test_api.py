@@ -6,6 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,14 @@ def test_topics_that_are_empty() -> None:
         assert trecpy.evaluate({"q": {}}, {"q": ["a"]}, name, relevance_level=-1).counts.scored == 1
 
 
+def test_counts_of_documents() -> None:
+    run = [("q1", "a", 1.0), ("q1", "b", 1.0), ("q1", "x", 1.0), ("q1", "a", 0.5), ("q2", "y", 1.0), ("q9", "z", 1.0)]
+    counts = trecpy.evaluate(QRELS, run, "map", duplicates="first").counts
+    assert (counts.run, counts.ranked, counts.ranked_judged, counts.tied_pairs, counts.dropped) == (3, 4, 2, 3, 1)
+    cut = trecpy.evaluate(QRELS, run, "map", duplicates="max", depth=1).counts
+    assert (cut.ranked, cut.ranked_judged, cut.tied_pairs) == (2, 0, 3)
+
+
 def test_duplicates() -> None:
     qrels, run = {"q": {"a": 1}}, [("q", "b", 1.0), ("q", "b", 3.0), ("q", "a", 2.0)]
     assert trecpy.evaluate(qrels, run, "map", duplicates="first")["map"] == 1.0
@@ -225,7 +234,14 @@ def test_a_protocol_can_be_passed_whole_and_overridden() -> None:
         ("hit_rate@5", "success_5"), ("P(rel=2)@5", "P(rel=2)@5"), ("AP(rel=2)", "AP(rel=2)"), ("AP@7", "map_cut_7"),
         ("Rprec", "Rprec"), ("iprec_at_recall_0.30", "iprec_at_recall_0.30"), ("IPrec@0.3", "iprec_at_recall_0.30"),
         ("first_rel_rank", "first_rel_rank"), ("NDCG", "ndcg"), ("Bpref", "bpref"), ("p_5", "P_5"),
-        ("ndcg.1=2", "ndcg_1=2"),
+        ("ndcg.1=2", "ndcg_1=2"), ("r_precision", "Rprec"), ("R-Precision", "Rprec"), ("hits@3", "hits@3"),
+        ("Judged@10", "Judged@10"), ("judged", "Judged"), ("SetF(beta=0.5)", "set_F_0.5"), ("SetF", "set_F"),
+        ("NumRet(rel=2)", "NumRet(rel=2)"), ("precision-l2@5", "P(rel=2)@5"), ("precision@5-l2", "P(rel=2)@5"),
+        ("dcg@10", "DCG@10"), ("f1@10", "F1@10"), ("f1", "set_F"), ("rbp.95", "RBP(p=0.95)"),
+        ("RBP(p=0.5)", "RBP(p=0.5)"),
+        ("ndcg_burges@5", "nDCG(dcg='exp-log2')@5"), ("nDCG(dcg='log2')@5", "ndcg_cut_5"), ("err@20", "ERR@20"),
+        ("nDCG(gains={1: 5})", "nDCG(gains={1: 5})"), ("AP(judged_only=True)@5", "AP(judged_only=True)@5"),
+        ("SetP(relative=True)", "set_relative_P"), ("Accuracy@5", "Accuracy@5"), ("num_nonrel_judged_ret",) * 2,
     ],
 )  # fmt: skip
 def test_names_of_every_dialect(name: str, column: str) -> None:
@@ -234,7 +250,11 @@ def test_names_of_every_dialect(name: str, column: str) -> None:
     assert evaluation[name] == evaluation[column] == evaluation.summary[column]
 
 
-@pytest.mark.parametrize("name", ["P@0", "ndcg@-1", "nDCG@10.5", "P_0", "P@x", "nDCG(rel=2)@5", "P(foo=1)@5"])
+@pytest.mark.parametrize(
+    "name",
+    ["P@0", "ndcg@-1", "nDCG@10.5", "P_0", "P@x", "nDCG(rel=2)@5", "P(foo=1)@5", "P(rel='x')@5", "RBP(p=2.0)",
+     "ERR(rel=2)@5", "P(rel=2", "P(2)@5", "ndcg-l2@5", "ERR@x"],
+)  # fmt: skip
 def test_cutoffs_that_are_none(name: str) -> None:
     with pytest.raises((ParameterError, MeasureError)):
         trecpy.evaluate(QRELS, RUN, name)
@@ -245,6 +265,30 @@ def test_an_unknown_name_gets_the_nearest_ones() -> None:
         trecpy.evaluate(QRELS, RUN, "ndgc@10")
     with pytest.raises(MeasureError, match="'bpref': expected one of map"):
         trecpy.evaluate(QRELS, RUN, "map")["bpref"]
+
+
+def test_columns_with_conventions_of_their_own_stand_beside_the_others() -> None:
+    names = [
+        "nDCG@2",
+        "nDCG(dcg='exp-log2')@2",
+        "AP",
+        "AP(judged_only=True)",
+        "AP(rel=2)",
+        "ERR(max_grade=2)@2",
+        "ERR@2",
+    ]
+    found = trecpy.evaluate(QRELS, RUN, names)
+    alone = [
+        trecpy.evaluate(QRELS, RUN, "nDCG@2", gains="exp"),
+        trecpy.evaluate(QRELS, RUN, "AP", judged_only=True),
+        trecpy.evaluate(QRELS, RUN, "AP", relevance_level=2),
+        trecpy.evaluate(QRELS, RUN, "ERR@2", max_grade=2),
+    ]
+    for name, other in zip((names[1], *names[3:6]), alone, strict=True):
+        assert found[name] == other.per_query.mean()
+    assert [found[name] for name in (names[0], "map", "ERR@2")] == [
+        trecpy.evaluate(QRELS, RUN, name)[name] for name in (names[0], "map", "ERR@2")
+    ]
 
 
 def test_a_relevance_level_of_its_own() -> None:
@@ -361,6 +405,9 @@ def test_many_runs(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text("q1 Q0 a 1 1 r\n")
     assert [(name, ev["map"]) for name, ev in evaluator.evaluate_many([path])] == [(str(path), 1 / 4)]
+    with pytest.raises(InputError, match="found nan") as caught:
+        list(evaluator.evaluate_many({"one": RUN, "bad": {"q1": {"a": float("nan")}}}))
+    assert caught.value.__notes__ == ["in the run 'bad'"]
 
 
 def test_an_evaluator_survives_pickling() -> None:
@@ -368,6 +415,18 @@ def test_an_evaluator_survives_pickling() -> None:
     assert evaluator.evaluate(RUN).to_dict() == trecpy.evaluate(QRELS, RUN, NAMES).to_dict()
     evaluation = trecpy.evaluate(QRELS, RUN, NAMES)
     assert pickle.loads(pickle.dumps(evaluation)).to_dict() == evaluation.to_dict()
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_an_evaluator_in_many_processes(method: str) -> None:
+    import multiprocessing
+
+    evaluator = trecpy.Evaluator(QRELS, ["map", "ndcg", "bpref"])
+    expected = evaluator.evaluate(RUN).to_json()
+    context = multiprocessing.get_context(method)
+    with warnings.catch_warnings(), context.Pool(2) as pool:
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12's, of forking beside threads
+        assert {each.to_json() for each in pool.map(evaluator.evaluate, [RUN] * 4)} == {expected}
 
 
 def test_an_evaluator_in_many_threads() -> None:

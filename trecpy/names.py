@@ -98,7 +98,7 @@ def _own(text: str, compat: Compat) -> list[Column] | None:
     """NAME, NAME.PARAMETERS, a nickname, or a printed name like P_5."""
     measures = catalogue()
     name, dot, given = text.partition(".")
-    if dot and not given:
+    if (dot and not given) or re.fullmatch(r"rbp\.[0-9]+", text):  # ranx writes its persistence so
         return None
     # A measure of our own that has cutoffs needs one: RR alone is ir_measures' name of recip_rank.
     whole = name in measures and (measures[name].since != "trecpy" or dot or measures[name].parameters is NO_PARAMETERS)
@@ -118,7 +118,7 @@ def _own(text: str, compat: Compat) -> list[Column] | None:
         kind = measures[base].parameters
         if isinstance(kind, Cutoffs) and not re.fullmatch(r"[0-9]+(,[0-9]+)*", parameter):
             return None
-        if isinstance(kind, Cutoffs | Points | LevelGains):
+        if isinstance(kind, Cutoffs | Points) or (isinstance(kind, LevelGains) and "=" in parameter):
             return measures[base].columns(parameter, compat)
     return None
 
