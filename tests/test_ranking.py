@@ -135,14 +135,3 @@ def _example(environment: dict[str, str]) -> "subprocess.CompletedProcess[bytes]
 def test_kernels_are_the_same_functions_compiled_or_not() -> None:
     compiled, plain = _example({}), _example({"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"})
     assert (plain.returncode, plain.stdout) == (compiled.returncode, compiled.stdout)
-
-
-def test_a_damaged_cache_of_machine_code_is_an_empty_one(tmp_path: Path) -> None:
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path)}
-    first = _example(cache)
-    files = [*tmp_path.rglob("*.nbi"), *tmp_path.rglob("*.nbc")]
-    assert files
-    for file in files:
-        file.write_bytes(file.read_bytes()[:100])
-    again = _example(cache)
-    assert (again.returncode, again.stdout, again.stderr) == (0, first.stdout, first.stderr)

@@ -259,7 +259,8 @@ class Reader:
             self._arena = enlarged(self._arena, held, 2 * (held + size))
         if 2 * topics > len(self._slots):
             self._slots = np.full(rank.table_size(2 * topics), -1, np.int32)
-            kernel.rehash(self._slots, self._topics, self.topics)
+            if self.topics:
+                kernel.rehash(self._slots, self._topics, self.topics)
 
     def _read_odd(self, record: int, place: int) -> None:
         """Read a value that is not plainly a number: strtod and strtol know every form, and what is none."""

@@ -1,20 +1,69 @@
 """
-How every kernel is compiled: one decorator, so that no file chooses options of its own.
+How every kernel is compiled: decorators, so that no file chooses options of its own.
 
-Importing numba costs more than scoring a small run, so that it waits for the first call of a kernel: help, errors in
-options and `import trecpy` do without. That call compiles nothing but what is called; it makes numba's dispatchers of
-all functions of the file, since one may call another.
+Importing numba costs more than scoring a small run, so that it waits until something must be compiled: help, errors in
+options, `import trecpy` and every scoring but the first do without. A call compiles nothing but what it needs.
 """
 
 import functools
+import os
 import threading
+import types
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
+from trecpy.kernels import _native
+
 F = TypeVar("F", bound=Callable[..., Any])
 
+# Of a function that is compiled into another one and never called from Python: no references, no wrappers.
+_INSIDE = {"forceinline": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+_REFUSED = b"", b""  # kept in place of code, so that it is not tried again
+
 _lock = threading.RLock()
-_files: dict[str, list["_Waiting"]] = {}
+_files: dict[str, "_File"] = {}
+
+
+class _File:
+    """The kernels of one file, which may call each other, and its text."""
+
+    def __init__(self) -> None:
+        self.kernels: dict[str, _Kernel] = {}
+        self._text: bytes | None = None
+        self._dispatchers: dict[bool, dict[str, Any]] = {}
+
+    def text(self, path: str) -> bytes:
+        """Raises OSError."""
+        if self._text is None:
+            with open(path, "rb") as file:
+                self._text = file.read()
+        return self._text
+
+    def dispatcher(self, name: str, native: bool) -> Any:
+        """
+        The dispatcher of a kernel, not yet compiled, that calls others of its file as dispatchers.
+
+        native: as _native.compile_code() takes it: without references, with all that is called inside
+        """
+        if native not in self._dispatchers:
+            import numba
+
+            made = self._dispatchers[native] = dict(next(iter(self.kernels.values())).py_func.__globals__)
+            for each, kernel in self.kernels.items():
+                function = kernel.py_func
+                copy = types.FunctionType(function.__code__, made, each, function.__defaults__)
+                copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+                # error_model: dividing by zero gives what IEEE 754 says, as in C. nogil: blocks of topics may run side
+                # by side. Never fastmath: it would reorder sums.
+                options = _INSIDE if native else {"forceinline": kernel.inline}
+                made[each] = numba.njit(error_model="numpy", nogil=True, **options)(copy)
+                if not native and not kernel.inline:
+                    _keep(made[each])
+        return self._dispatchers[native][name]
 
 
 class _Forgiving:
@@ -43,55 +92,115 @@ class _Forgiving:
         return getattr(self._cache, name)
 
 
-class _Waiting:
-    """A function that becomes a dispatcher, in its module too, when it is first called. py_func: as it was written."""
+def _keep(dispatcher: Any) -> None:
+    """Let numba keep what it compiles in our folder, which nobody else can write to."""
+    import numba
 
-    def __init__(self, function: Callable[..., Any], inline: bool) -> None:
+    path = _native.folder()
+    if path is None or not hasattr(dispatcher, "enable_caching"):  # not so under NUMBA_DISABLE_JIT
+        return
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = path
+    try:
+        dispatcher.enable_caching()
+        dispatcher._cache = _Forgiving(dispatcher._cache)
+    except RuntimeError:
+        pass  # it cannot be written: compiled anew in each process
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+class _Kernel:
+    """
+    A function that is compiled when it is first called. py_func: as it was written.
+
+    Its machine code takes arrays of the dtypes and dimensions of its first call, in C order; for others, and where
+    there is none, numba's dispatcher is called. Both are the same function and give the same bytes.
+    """
+
+    def __init__(self, function: Callable[..., Any], inline: bool, native: bool) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
-        self._inline = inline
+        self.inline = inline
+        self._native = native
+        self._ready = False
+        self._signature: _native.Signature = ()
+        self._code: Callable[..., Any] | None = None
         self._dispatcher: Any = None
-        _files.setdefault(function.__module__, []).append(self)
+        self._file = _files.setdefault(function.__module__, _File())
+        self._file.kernels[function.__name__] = self
 
     def __call__(self, *arguments: Any) -> Any:
+        if not self._ready:
+            with _lock:
+                if not self._ready:
+                    self._prepare(arguments)
+                    self._ready = True
+        if self._code is not None:
+            given = []
+            for argument, expected in zip(arguments, self._signature, strict=True):
+                if expected is None:
+                    given.append(argument)
+                elif (argument.dtype, argument.ndim) == expected and (
+                    argument.flags.num & _native.FLAGS == _native.FLAGS
+                ):
+                    given.append(id(argument))
+                else:
+                    break
+            else:
+                return self._code(*given)
         if self._dispatcher is None:
             with _lock:
-                if self._dispatcher is None:
-                    _start(_files[self.py_func.__module__])
+                self._dispatcher = self._file.dispatcher(self.py_func.__name__, native=False)
         return self._dispatcher(*arguments)
 
-    def dispatcher(self) -> Any:
-        """numba's, not yet compiled."""
-        import numba
+    def _prepare(self, arguments: tuple[Any, ...]) -> None:
+        """Look for machine code, or make it."""
+        if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+            self._dispatcher = self.py_func
+            return
+        arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
+        if not self._native or any(each.flags.num & _native.FLAGS != _native.FLAGS for each in arrays):
+            return
+        self._signature = tuple((each.dtype, each.ndim) if isinstance(each, np.ndarray) else None for each in arguments)
+        name = f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__name__}"
+        returns = self.py_func.__annotations__["return"] is not None
+        try:
+            key = _native.key(self._file.text(self.py_func.__code__.co_filename), name, self._signature)
+            folder = _native.folder()
+            kept = _native.load(folder, name, key) if folder is not None else None
+            if kept is None:
+                kept = self._compile(returns)
+                if folder is not None:
+                    _native.save(folder, name, key, *kept)
+            if kept != _REFUSED:
+                self._code = _native.function(*kept, len(self._signature), returns)
+        except (_native.Refused, OSError):
+            pass
 
-        # error_model: dividing by zero gives what IEEE 754 says, as in C. nogil: blocks of topics may run side by side.
-        # Never fastmath: it would reorder sums.
-        dispatcher: Any = numba.njit(error_model="numpy", nogil=True, forceinline=self._inline)(self.py_func)
-        if not self._inline and hasattr(dispatcher, "enable_caching"):  # not so under NUMBA_DISABLE_JIT
-            try:
-                dispatcher.enable_caching()
-                dispatcher._cache = _Forgiving(dispatcher._cache)
-            except RuntimeError:
-                pass  # no folder that can be written: compiled anew in each process
-        return dispatcher
-
-
-def _start(file: list[_Waiting]) -> None:
-    """Put the dispatchers of a file in the places of its functions, all of them before the first can be called."""
-    dispatchers = [each.dispatcher() for each in file]
-    for each, dispatcher in zip(file, dispatchers, strict=True):
-        names = each.py_func.__globals__
-        if names.get(each.py_func.__name__) is each:
-            names[each.py_func.__name__] = dispatcher
-    for each, dispatcher in zip(file, dispatchers, strict=True):
-        each._dispatcher = dispatcher
+    def _compile(self, returns: bool) -> tuple[bytes, bytes]:
+        """What _native.compile_code() gives, or _REFUSED."""
+        dispatcher = self._file.dispatcher(self.py_func.__name__, native=True)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return _native.compile_code(dispatcher, self._signature, returns)
+        except (MemoryError, OSError):
+            raise
+        except Exception:  # whatever a numba of another version raises: its dispatcher does the work then
+            return _REFUSED
 
 
 def compiled(function: F) -> F:
-    """Compile a kernel at its first call, and keep the machine code on disk where that is possible."""
-    return cast(F, _Waiting(function, inline=False))
+    """Compile a kernel that raises and allocates nothing, and returns an integer or nothing; keep its machine code."""
+    return cast(F, _Kernel(function, inline=False, native=True))
+
+
+def allocating(function: F) -> F:
+    """Compile a kernel that needs more than `compiled` allows, by way of numba in each process that calls it."""
+    return cast(F, _Kernel(function, inline=False, native=False))
 
 
 def inlined(function: F) -> F:
     """Compile a helper into each kernel of its file that calls it: a call would cost more than what it does."""
-    return cast(F, _Waiting(function, inline=True))
+    return cast(F, _Kernel(function, inline=True, native=False))

@@ -14,7 +14,7 @@ Both kernels only count and add. Dividing, and adding up groups, is left to the 
 import numpy as np
 from numpy.typing import NDArray
 
-from trecpy.kernels._jit import compiled
+from trecpy.kernels._jit import allocating
 from trecpy.kernels.dtypes import Integers, Reals
 
 Counts = NDArray[np.uint16]
@@ -46,7 +46,7 @@ ZERO_AND_POSITIVE = 2  # [document, -]: a matrix group gives it level 0 and a le
 INCONSISTENT = 3  # [a, b]: a matrix group prefers each to the other
 
 
-@compiled
+@allocating
 def count(
     group_starts: Integers,
     subgroup: Integers,
@@ -109,7 +109,7 @@ def count(
     return OK
 
 
-@compiled
+@allocating
 def pairs(pair_counts: Counts, num_ret: int, num_docs: int) -> tuple[float, int, float, int, int]:
     """
     Add up, over unordered pairs of documents with a preference, the part of their preferences fulfilled.
@@ -146,7 +146,7 @@ def pairs(pair_counts: Counts, num_ret: int, num_docs: int) -> tuple[float, int,
     return sum_ret, num_pairs_ret, total, num_pairs_imp, num_pairs
 
 
-@compiled
+@allocating
 def _class_group(
     lo: int,
     hi: int,
@@ -233,7 +233,7 @@ def _class_group(
     return OK
 
 
-@compiled
+@allocating
 def _matrix_group(
     lo: int,
     hi: int,
@@ -345,7 +345,7 @@ def _matrix_group(
     return OK
 
 
-@compiled
+@allocating
 def _entered_below(tree: Integers, doc: int) -> int:
     """Return how many documents with a number below `doc` are in the Fenwick tree."""
     total = 0
@@ -355,7 +355,7 @@ def _entered_below(tree: Integers, doc: int) -> int:
     return total
 
 
-@compiled
+@allocating
 def _enter(tree: Integers, doc: int, times: int, num_ret: int) -> None:
     """Put `doc` < num_ret into the Fenwick tree `times` times; -1 takes it out."""
     node = doc + 1
@@ -364,7 +364,7 @@ def _enter(tree: Integers, doc: int, times: int, num_ret: int) -> None:
         node += node & -node
 
 
-@compiled
+@allocating
 def _add_pair(pair_counts: Counts, a: int, b: int) -> None:
     """Count a > b once more, modulo 65536 as the reference does."""
     pair_counts[a, b] = (np.int64(pair_counts[a, b]) + 1) & 0xFFFF
