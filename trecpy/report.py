@@ -25,18 +25,22 @@ def trec_lines(scores: Scores, tag: bytes, per_topic: bool, summary: bool, zscor
     shown = [(c, column) for c, column in columns if column.per_topic]
     label = [_label(column, zscores) for column in scores.columns]
     numeric = [c for c, column in shown if not column.measure.text]
-    formats = {c: b"%d" if _whole(scores.columns[c], zscores) else b"%6.4f" for c in numeric}
-    # One template for the lines of a topic: a value at a time would take most of the time of a large scores.
-    plain = [c for c, _ in shown] == numeric
-    template = b"".join(label[c].replace(b"%", b"%%") + b"\t%b\t" + formats[c] + b"\n" for c in numeric)
+    texts = [scores.texts.get(column.name) for _, column in shown]
+    # One template for the lines of a topic: a value at a time would take most of the time of a large run.
+    template = b"".join(
+        label[c].replace(b"%", b"%%") + b"\t%b\t" + _format(column, zscores) + b"\n" for c, column in shown
+    )
     for t, topic in enumerate(scores.topics):
         if t in scores.problems:
             raise scores.problems[t]
         if not per_topic:
             continue
         values = scores.per_query[t].tolist()
-        if plain and all(math.isfinite(values[c]) for c in numeric):
-            yield template % tuple(part for c in numeric for part in (topic, values[c]))
+        if all(math.isfinite(values[c]) for c in numeric):
+            parts: list[float | bytes] = []
+            for (c, _), text in zip(shown, texts, strict=True):
+                parts += topic, values[c] if text is None else text[t]
+            yield template % tuple(parts)
             continue
         for c, column in shown:
             if column.measure.text:
@@ -50,6 +54,10 @@ def trec_lines(scores: Scores, tag: bytes, per_topic: bool, summary: bool, zscor
             yield b"%b\tall\t%b\n" % (label[c], tag)
         elif column.measure.aggregate is not Aggregate.NONE:
             yield b"%b\tall\t%b\n" % (label[c], _number(column, value, zscores))
+
+
+def _format(column: Column, zscores: bool) -> bytes:
+    return b"'%b'" if column.measure.text else b"%d" if _whole(column, zscores) else b"%6.4f"
 
 
 def _whole(column: Column, zscores: bool) -> bool:

@@ -2,7 +2,6 @@
 
 import io
 import os
-import tempfile
 import zlib
 from contextlib import ExitStack
 from typing import IO, Protocol
@@ -91,6 +90,8 @@ class Source:
         if self._copying and count:
             try:
                 if self._copy is None:
+                    import tempfile  # it takes longer to load than a small run to read
+
                     copy = tempfile.TemporaryFile(buffering=_COPY_BUFFER)  # noqa: SIM115  closed with the source
                     self._copy = self._opened.enter_context(copy)
                 self._copy.write(target[:count])

@@ -11,6 +11,7 @@ made for, and never by another: see `key`. Where it is kept: see `folder`.
 """
 
 import ctypes
+import functools
 import importlib.util
 import mmap
 import os
@@ -77,26 +78,32 @@ def key(source: bytes, name: str, signature: Signature) -> bytes:
 
     source: text of the kernel's file. Raises Refused: a part of it cannot be told.
     """
+    shapes = [(str(each[0]), each[1]) if each else None for each in signature]
+    return b"\0".join((_surroundings(), repr((name, shapes)).encode(), source))
+
+
+@functools.cache
+def _surroundings() -> bytes:
+    """The part of the key that is the same for all kernels."""
     if sys.platform != "linux" or platform.machine() != "x86_64" or sys.implementation.name != "cpython":
         raise Refused("another kind of machine")
+    parts = [sys.version.encode(), np.__version__.encode()]
     try:
         with open("/proc/cpuinfo", "rb") as file:
-            cpu = file.read(4096).partition(b"\n\n")[0]
+            processor = file.read(1 << 14).partition(b"\n\n")[0]
         known = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags")
-        parts = [line for line in cpu.split(b"\n") if line.startswith(known)]
+        parts += [line for line in processor.split(b"\n") if line.startswith(known)]
         for module in ("numba", "llvmlite"):  # without importing them
             spec = importlib.util.find_spec(module)
             if spec is None or spec.origin is None:
                 raise Refused(f"no {module}")
             with open(os.path.join(os.path.dirname(spec.origin), "_version.py"), "rb") as file:
                 parts += [os.fsencode(spec.origin), file.read()]
-        for name_of_ours in ("_native.py", "_jit.py"):
-            with open(os.path.join(os.path.dirname(__file__), name_of_ours), "rb") as file:
+        for ours in ("_native.py", "_jit.py"):
+            with open(os.path.join(os.path.dirname(__file__), ours), "rb") as file:
                 parts.append(file.read())
     except OSError as error:
         raise Refused(str(error)) from None
-    shapes = [(str(each[0]), each[1]) if each else None for each in signature]
-    parts += [sys.version.encode(), np.__version__.encode(), repr((name, shapes)).encode(), source]
     return b"\0".join(parts)
 
 
