@@ -270,7 +270,7 @@ def test_a_pipe_that_cannot_be_copied_says_so_when_it_must_be_read_twice(monkeyp
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("trecpy.formats.source.tempfile.TemporaryFile", full)
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
     raw = b"".join(b"%d Q0 d%d 1 1 r\n" % (t, d) for d in range(9) for t in range(9))
     with (
         Source(Pipe(raw, 1000), "pipe", twice=True) as pipe,
