@@ -22,7 +22,7 @@ def scores(*texts: bytes, strict: bool = False) -> list[float]:
     reader = Reader(
         source(b"".join(b"1 Q0 d%d 1 %b tag\n" % pair for pair in enumerate(texts))), RUN_LAYOUT, "10.0", strict
     )
-    reader.read(whole=True)
+    reader.read_whole()
     return list(reader.records.score[: reader.count].tolist())
 
 
@@ -33,7 +33,7 @@ def levels(*texts: bytes, strict: bool = False) -> list[int]:
         "10.0",
         strict,
     )
-    reader.read(whole=True)
+    reader.read_whole()
     return list(reader.records.level[: reader.count].tolist())
 
 

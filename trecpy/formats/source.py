@@ -160,11 +160,18 @@ class Lines:
             self.stop += 1
         return self.stop
 
-    def drop(self, count: int, before: int) -> None:
-        """Forget the first `count` bytes, which are the lines up to number `before`; the rest moves to the front."""
-        self.data[: self.stop - count] = self.data[count : self.stop].copy()
-        self.stop -= count
-        self.before = before
+    def begin(self, rest: bytes, before: int) -> None:
+        """Forget everything; go on with bytes that were read already, which lie behind that many lines."""
+        while len(rest) >= len(self._buffer):
+            self._grow()
+        self._buffer[: len(rest)] = rest
+        self.stop, self.before, self.ended = len(rest), before, False
+
+    def cut(self, stop: int) -> bytes:
+        """Forget the bytes from `stop` on, and return them."""
+        rest = self.data[stop : self.stop].tobytes()
+        self.stop = stop
+        return rest
 
     def count(self, start: int, stop: int) -> int:
         """Lines that end in data[start:stop]."""

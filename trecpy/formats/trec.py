@@ -5,8 +5,9 @@ One reader with one switch. `strict=False` reads as trec_eval does, which takes 
 and notes each kind of mistake once, with its place and how often it came; `strict=True` makes errors of them.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from trecpy.numbers import strtod, strtol
 from trecpy.packed import Block, Documents, Judgements, Preferences, Qrels, coded
 from trecpy.protocol import Compat
 from trecpy.text import plural, quoted
+from trecpy.threads import in_order
 
 # Small enough for a processor's cache, large enough that what is done once a block does not count.
 BLOCK = 1 << 22
@@ -31,7 +33,7 @@ _CUT_NUMBER = "what follows the number is ignored"
 _CLAMPED = "it is cut to 64 bits"
 _BOM = b"\xef\xbb\xbf"
 _powers = np.empty((0, 3), np.uint64)
-T = TypeVar("T", bound=np.generic)
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,11 @@ class Records:
         self.level = np.empty(0, np.int64)
         self.odd = np.empty((0, 2), np.int64)
 
-    def reserve(self, used: int, length: int) -> None:
-        """Make room for `length` rows, of which the first `used` are kept."""
+    def reserve(self, length: int) -> None:
+        """Make room for `length` rows; what was in them is lost."""
         if length > len(self.topic):
             for name, column in vars(self).items():
-                setattr(self, name, enlarged(column, used, length))
+                setattr(self, name, np.empty((length, *column.shape[1:]), column.dtype))
 
     def sort(self, used: int) -> None:
         """Bring the lines of each topic together, topics in order of appearance, lines as they came."""
@@ -112,38 +114,66 @@ class Records:
             column[: stop - first] = column[first:stop].copy()
 
 
-def enlarged(array: NDArray[T], used: int, length: int) -> NDArray[T]:
-    """A longer array with the same first `used` rows."""
-    larger = np.empty((length, *array.shape[1:]), array.dtype)
-    larger[:used] = array[:used]
-    return larger
+@dataclass
+class Oddities:
+    """
+    What looks like a mistake in a file that is read as trec_eval does, each kind said once.
+
+    values: what becomes of a value that is no number -> the first one, and how many
+    """
+
+    mark: str = ""
+    values: dict[str, tuple[str, int]] = field(default_factory=dict)
+    comments: int = 0
+
+    def add(self, fate: str, said: str, count: int = 1) -> None:
+        """Count values; `said` is of the first."""
+        first, before = self.values.get(fate, (said, 0))
+        self.values[fate] = first, before + count
+
+    def merge(self, later: "Oddities") -> None:
+        """Add those of a later part of the file."""
+        self.mark = self.mark or later.mark
+        self.comments += later.comments
+        for fate, (said, count) in later.values.items():
+            self.add(fate, said, count)
+
+    def notes(self, name: str) -> Iterator[str]:
+        """One line each."""
+        if self.mark:
+            yield self.mark
+        for said, count in self.values.values():
+            yield said + (f" ({count:,} such lines)" if count > 1 else "")
+        if self.comments:
+            yield (
+                f"{name}: {plural(self.comments, 'line')} of a topic whose id begins with '#' "
+                "taken for comments, as trec_eval 10.0 does and 9.0.8 does not"
+            )
 
 
 class Reader:
     """
-    Feeds lines to the kernel; keeps what it carries from one block to the next, and says what it found.
+    A file, or a part of it at a time: fills a buffer with whole lines, feeds them to the kernel, says what it found.
 
-    After read(), the first `count` rows of `records` are the lines that lie in the buffer.
+    After parse(), the first `count` rows of `records` are the lines that lie in the buffer; odd: what is odd in them.
     """
 
     def __init__(self, source: Source, layout: Layout, compat: Compat, strict: bool, block: int = BLOCK) -> None:
         self.source, self.layout, self.strict = source, layout, strict
         self.lines = Lines(source, block)
         self.records = Records(2 + 2 * sum(name in ("group", "subgroup") for name in layout.columns.split()))
-        self.notes: list[str] = []
+        self.odd = Oddities()
         self.tag = b""
         self._packed = layout.packed()
         if compat == "9.0.8":
             self._packed[kernel.COMMENTS] = kernel.NO_COMMENTS
         self._powers = powers_of_five()
         self._state = np.zeros(kernel.STATE_SIZE, np.int64)
-        self._state[kernel.CURRENT] = -1
         self._columns = np.empty((kernel.MAX_COLUMNS, 2), np.int64)
-        self._odd: dict[str, list[Any]] = {}  # what becomes of a value -> the first one, how many
         self._slots = np.full(2, -1, np.int32)
         self._topics = np.empty((0, 3), np.int64)
         self._arena = np.empty(0, np.uint8)
-        self._parsed: int | None = None  # what lies before it in the buffer has been parsed; None: nothing was read yet
+        self._start = self._stop = 0  # of the lines to be parsed
 
     @property
     def count(self) -> int:
@@ -155,14 +185,22 @@ class Reader:
         """Did a topic come back after another one?"""
         return bool(self._state[kernel.MIXED])
 
-    @property
-    def came_back(self) -> tuple[int, bytes]:
-        """The line where that was seen first, and the topic."""
-        return int(self._state[kernel.MIXED]), self.topic_id(int(self._state[kernel.BACK]))
+    def came_back(self, known: set[bytes]) -> tuple[int, bytes] | None:
+        """The first line in which a topic came back after another one, and the topic; known: those of earlier parts."""
+        found = []
+        if self.mixed:
+            found.append((int(self._state[kernel.MIXED]), self.topic_id(int(self._state[kernel.BACK]))))
+        for number in range(self.topics):
+            if (topic := self.topic_id(number)) in known:
+                record = int(np.argmax(self.column("topic") == number))
+                found.append((1 + self.lines.count(0, int(self.records.spans[record, 0])), topic))
+                break
+        line, topic = min(found, default=(0, b""))
+        return (self.lines.before + line, topic) if found else None
 
     @property
     def topics(self) -> int:
-        """Topics seen so far."""
+        """Topics in the buffer."""
         return int(self._state[kernel.TOPICS])
 
     def column(self, name: str) -> NDArray[Any]:
@@ -182,17 +220,45 @@ class Reader:
         at, size, _ = self._topics[number]
         return self._arena[at : at + size].tobytes()
 
-    def read(self, whole: bool = False) -> bool:
-        """
-        Read on, with `whole` to the end; return whether there may be more. `notes` are complete at the end.
+    def read_whole(self) -> None:
+        """Read and parse the file to its end. Raises FileError, FormatError."""
+        self.odd = Oddities()
+        self._stop = self.lines.read(whole=True)
+        self._start = self._begin(self._stop)
+        self.parse()
 
-        Raises FileError, FormatError.
+    def read_topics(self, rest: bytes, before: int, first: bool) -> bytes:
         """
-        stop = self.lines.read(whole)
-        start = self._begin(stop) if self._parsed is None else self._parsed
+        Fill the buffer with lines up to the end of a topic.
+
+        rest: bytes that were read before; before: lines of the file that lie before them; first: none do
+        Returns the bytes behind. Raises FileError, FormatError.
+        """
+        self.odd = Oddities()
+        self.lines.begin(rest, before)
+        self._start = 0
+        while True:
+            stop = self.lines.read()
+            if first:
+                self._start = self._begin(stop)
+            self._stop = stop
+            if not self.lines.ended:
+                comments = int(self._packed[kernel.COMMENTS])
+                self._stop = kernel.last_topic(self.lines.data, self._start, stop, comments)
+            if self._stop > self._start or self.lines.ended:
+                return self.lines.cut(self._stop)
+
+    def count_lines(self) -> int:
+        """Lines in the buffer."""
+        return kernel.count_lines(self.lines.data, 0, self._stop)
+
+    def parse(self) -> None:
+        """Parse what was read. Raises FormatError."""
+        start, stop = self._start, self._stop
+        kernel.forget(self._slots, self._topics, self.topics)
+        self._state[:] = 0
         self._make_room(start, stop)
         records = self.records
-        self._state[kernel.ODD] = self._state[kernel.TAG_SIZE] = 0
         status = kernel.parse(
             self.lines.data,
             start,
@@ -212,27 +278,13 @@ class Reader:
             records.level,
             records.odd,
         )
-        self._parsed = stop
         for record, place in records.odd[: self._state[kernel.ODD]].tolist():
             self._read_odd(record, place)
         if status == kernel.WRONG_COLUMNS:
-            self._refuse_columns(int(self._state[kernel.LINES]), int(self._state[kernel.FOUND]))
+            self._refuse_columns(self.lines.before + int(self._state[kernel.LINES]), int(self._state[kernel.FOUND]))
         at, size = self._state[kernel.TAG_AT], self._state[kernel.TAG_SIZE]
-        if size:  # else there was no line of data
-            self.tag = self.lines.data[at : at + size].tobytes()
-        if self.lines.ended:
-            self._conclude()
-        return not self.lines.ended
-
-    def drop(self, records: int) -> None:
-        """Forget the first `records` records, all but the last topic's, with their bytes."""
-        count, parsed = self.count, self._parsed or 0
-        place = self.lines.line_start(int(self.records.spans[records, 0]))
-        self.records.keep(records, count)
-        self.records.spans[: count - records, ::2] -= place
-        self.lines.drop(place, int(self._state[kernel.LINES]) - self.lines.count(place, parsed))
-        self._parsed = parsed - place
-        self._state[kernel.RECORDS] = count - records
+        self.tag = self.lines.data[at : at + size].tobytes()
+        self.odd.comments = int(self._state[kernel.COMMENT_TOPICS])
 
     def _begin(self, stop: int) -> int:
         """Look at the first bytes; return where the first line begins."""
@@ -241,26 +293,21 @@ class Reader:
         if self.lines.data[:3].tobytes() != _BOM:
             return 0
         if self.strict:
-            self.notes.append(f"{self.source.name}:1: a byte order mark was dropped")
+            self.odd.mark = f"{self.source.name}:1: a byte order mark was dropped"
             return 3
-        self.notes.append(f"{self.source.name}:1: begins with a byte order mark, which is read as part of the first id")
+        self.odd.mark = f"{self.source.name}:1: begins with a byte order mark, which is read as part of the first id"
         return 0
 
     def _make_room(self, start: int, stop: int) -> None:
         """Room for what data[start:stop] can hold; a record has at least 2 bytes a column."""
         size = stop - start
         lines = size // (2 * int(self._packed[kernel.COLUMNS])) if size <= BLOCK else self.lines.count(start, stop)
-        self.records.reserve(self.count, self.count + lines)
-        topics = self.topics + lines
-        if topics > len(self._topics):
-            self._topics = enlarged(self._topics, self.topics, 2 * topics)
-        held = int(self._topics[self.topics - 1, :2].sum()) if self.topics else 0
-        if held + size > len(self._arena):
-            self._arena = enlarged(self._arena, held, 2 * (held + size))
-        if 2 * topics > len(self._slots):
-            self._slots = np.full(rank.table_size(2 * topics), -1, np.int32)
-            if self.topics:
-                kernel.rehash(self._slots, self._topics, self.topics)
+        self.records.reserve(lines)
+        if lines > len(self._topics):
+            self._topics = np.empty((lines, 3), np.int64)
+            self._slots = np.full(rank.table_size(lines), -1, np.int32)
+        if size > len(self._arena):
+            self._arena = np.empty(size, np.uint8)
 
     def _read_odd(self, record: int, place: int) -> None:
         """Read a value that is not plainly a number: strtod and strtol know every form, and what is none."""
@@ -277,28 +324,10 @@ class Reader:
             how = "; gains='float' takes fractions as they are" if fraction else ""
             raise FormatError(self._wrong_value(self.lines.line(place), text) + how)
         if rest or clamped:
-            self._note(_CLAMPED if clamped else _NOT_A_NUMBER if rest == text else _CUT_NUMBER, place, text)
-
-    def _note(self, fate: str, place: int, text: bytes) -> None:
-        """Count an odd value by what becomes of it; the first is said."""
-        said = self._odd.setdefault(fate, ["", 0])
-        said[0] = said[0] or f"{self._wrong_value(self.lines.line(place), text)}; {fate}"
-        said[1] += 1
-
-    def _conclude(self) -> None:
-        """After the last line: say what was odd."""
-        if not self.topics and not self.layout.exact:
-            raise FormatError(
-                f"{self.source.name}: has only comments and blank lines: expected lines of '{self.layout.columns}'"
-            )
-        for said, count in self._odd.values():
-            self.notes.append(said + (f" ({count:,} such lines)" if count > 1 else ""))
-        comments = int(self._state[kernel.COMMENT_TOPICS])
-        if comments:
-            self.notes.append(
-                f"{self.source.name}: {plural(comments, 'line')} of a topic whose id begins with '#' "
-                "taken for comments, as trec_eval 10.0 does and 9.0.8 does not"
-            )
+            fate = _CLAMPED if clamped else _NOT_A_NUMBER if rest == text else _CUT_NUMBER
+            known = fate in self.odd.values  # to find a line's number takes as long as to read the lines
+            said = "" if known else f"{self._wrong_value(self.lines.line(place), text)}; {fate}"
+            self.odd.add(fate, said)
 
     def _refuse_columns(self, line: int, found: int) -> None:
         wanted = int(self._packed[kernel.COLUMNS])
@@ -318,7 +347,7 @@ class Reader:
 
 class RunReader:
     """
-    A run, block by block.
+    A run, a part at a time.
 
     notes: what was odd; tag: the run tag of the last line; both complete after the last block
     """
@@ -327,6 +356,7 @@ class RunReader:
         self.notes: list[str] = []
         self.tag = b""
         self._source, self._compat, self._strict, self._block = source, compat, strict, block
+        self._odd = Oddities()
 
     def __enter__(self) -> "RunReader":
         return self
@@ -336,71 +366,117 @@ class RunReader:
         self._source.__exit__()
 
     def blocks(self) -> Iterator[Block]:
-        """
-        Yield the rankings of some topics at a time, each topic whole.
+        """Yield the rankings of some topics at a time, each topic whole; see map()."""
+        for block, _ in self.map(lambda block: None, 1):
+            yield block
 
-        A block is views of memory that the next one takes: work on it ends before the next is asked for.
+    def map(self, work: Callable[[Block], R], threads: int) -> Iterator[tuple[Block, R]]:
+        """
+        Yield the rankings of some topics at a time, each topic whole, and what work() makes of them.
+
+        Parts of the file are parsed and worked on by so many threads; they come in their order whatever that is.
+        A block is views of memory that a later one takes: work on it ends before the next is asked for.
 
         Where the lines of a topic are not together, that is seen only when it comes back. The source is then read
         again and every topic is yielded once more: of two rankings of one topic the later one counts.
         """
-        reader = self._reader()
-        yielded, more = False, True
-        while more:
-            more = reader.read()
-            if reader.mixed and (more or yielded):
-                line, name = reader.came_back
-                self.notes.append(
-                    f"{self._source.name}:{line}: the lines of topic {quoted(name)} are not together: read twice and "
-                    "held in memory"
-                )
-                self._source.rewind()
-                reader = self._reader()
-                reader.read(whole=True)
-                break
-            if more:
-                topic = reader.records.topic[: reader.count]
-                whole = int(np.searchsorted(topic, topic[-1])) if len(topic) else 0
-                if whole:
-                    yield from self._rankings(reader, whole)
-                    yielded = True
-                    reader.drop(whole)
-        if reader.mixed:
+
+        def parse(reader: Reader) -> list[tuple[Block, R]]:
+            reader.parse()
+            return [] if reader.mixed else [(block, work(block)) for block in _rankings(reader)]
+
+        known: set[bytes] = set()
+        apart: tuple[int, bytes] | None = None
+        with closing(in_order(parse, self._parts(threads), threads)) as parsed:
+            for reader, found in parsed:
+                if apart := reader.came_back(known):
+                    if known or not reader.lines.ended:
+                        break
+                    reader.records.sort(reader.count)  # the whole file is in memory
+                    found = [(block, work(block)) for block in _rankings(reader)]
+                known.update(topic for block, _ in found for topic in block.topics)
+                yield from found
+                self.tag = reader.tag or self.tag
+                self._odd.merge(reader.odd)
+            else:
+                apart = None
+        if apart:
+            line, name = apart
+            self.notes.append(
+                f"{self._source.name}:{line}: the lines of topic {quoted(name)} are not together: read twice and "
+                "held in memory"
+            )
+            self._source.rewind()
+            reader = self._whole()
             reader.records.sort(reader.count)
-        yield from self._rankings(reader, reader.count)
-        self.notes += reader.notes
-        self.tag = reader.tag
+            for block in _rankings(reader):
+                yield block, work(block)
+        elif not known:
+            raise self._no_topic()
+        self.notes += self._odd.notes(self._source.name)
 
     def whole(self) -> tuple[packed.Records, NDArray[np.float64]]:
         """All records and their scores: float64[N], held in memory."""
-        reader = self._reader()
-        reader.read(whole=True)
-        self.notes += reader.notes
-        self.tag = reader.tag
+        reader = self._whole()
+        if not reader.topics:
+            raise self._no_topic()
+        self.notes += self._odd.notes(self._source.name)
         return reader.packed(), reader.column("score").copy()
+
+    def _whole(self) -> Reader:
+        """The file, parsed to its end."""
+        reader = self._reader()
+        reader.read_whole()
+        self._odd, self.tag = reader.odd, reader.tag
+        return reader
+
+    def _parts(self, threads: int) -> Iterator[Reader]:
+        """
+        Yield readers that have read a part of the file each: the lines of some topics.
+
+        There are threads + 1 of them. The first one is filled again when all have been yielded.
+        """
+        readers: list[Reader] = []
+        rest, before, ended = b"", 0, False
+        number = 0
+        while not ended:
+            if number <= threads:
+                readers.append(self._reader())
+            reader = readers[number % len(readers)]
+            rest = reader.read_topics(rest, before, first=number == 0)
+            ended = reader.lines.ended
+            before += 0 if ended else reader.count_lines()
+            number += 1
+            yield reader
 
     def _reader(self) -> Reader:
         return Reader(self._source, RUN_LAYOUT, self._compat, self._strict, self._block)
 
-    def _rankings(self, reader: Reader, count: int) -> Iterator[Block]:
-        """The first `count` records, which have topics together, as blocks that are not much longer than usual."""
-        records = reader.records
-        topic = records.topic[:count]
-        first = np.concatenate(([0], np.flatnonzero(np.diff(topic)) + 1, [count]))
-        begin = 0
-        while begin < len(first) - 1:
-            end = max(begin + 1, int(np.searchsorted(first, first[begin] + _MOST_RECORDS, "right")) - 1)
-            chosen = slice(first[begin], first[end])
-            yield Block(
-                [reader.topic_id(number) for number in topic[first[begin:end]].tolist()],
-                first[begin : end + 1] - first[begin],
-                reader.lines.data,
-                records.spans[chosen],
-                records.hashes[chosen],
-                records.score[chosen],
-                reader.lines.before,
-            )
-            begin = end
+    def _no_topic(self) -> FormatError:
+        return FormatError(
+            f"{self._source.name}: has only comments and blank lines: expected lines of '{RUN_LAYOUT.columns}'"
+        )
+
+
+def _rankings(reader: Reader) -> Iterator[Block]:
+    """All records, which have topics together, as blocks that are not much longer than usual."""
+    records, records_read = reader.records, reader.count
+    topic = records.topic[:records_read]
+    first = np.concatenate(([0], np.flatnonzero(np.diff(topic)) + 1, [records_read]))
+    begin = 0
+    while begin < len(first) - 1 and records_read:
+        end = max(begin + 1, int(np.searchsorted(first, first[begin] + _MOST_RECORDS, "right")) - 1)
+        chosen = slice(first[begin], first[end])
+        yield Block(
+            [reader.topic_id(number) for number in topic[first[begin:end]].tolist()],
+            first[begin : end + 1] - first[begin],
+            reader.lines.data,
+            records.spans[chosen],
+            records.hashes[chosen],
+            records.score[chosen],
+            reader.lines.before,
+        )
+        begin = end
 
 
 def powers_of_five() -> NDArray[np.uint64]:
@@ -422,9 +498,9 @@ def read_judgements(
     """
     layout = JUDGEMENT_LAYOUTS[form]
     reader = Reader(source, replace(layout, integer=False) if fractions else layout, compat, strict)
-    reader.read(whole=True)
+    reader.read_whole()
     build = _qrels if JUDGEMENT_LAYOUTS[form].integer else _preferences
-    return build(form, reader), reader.notes
+    return build(form, reader), list(reader.odd.notes(source.name))
 
 
 def _qrels(form: str, reader: Reader) -> Qrels:

@@ -18,9 +18,9 @@ LAYOUT_SIZE = 10
 # Values of layout[COMMENTS]: none, lines whose first byte is '#', lines whose first byte that is not blank is '#'.
 NO_COMMENTS, HASH_FIRST, HASH_INDENTED = range(3)
 
-# Entries of `state`, which is carried from call to call.
-RECORDS, LINES, TOPICS, CURRENT, MIXED, BACK, TAG_AT, TAG_SIZE, ODD, FOUND, COMMENT_TOPICS = range(11)
-STATE_SIZE = 11
+# Entries of `state`, what a call found.
+RECORDS, LINES, TOPICS, MIXED, BACK, TAG_AT, TAG_SIZE, ODD, FOUND, COMMENT_TOPICS = range(10)
+STATE_SIZE = 10
 
 # What parse() returns.
 DONE, WRONG_COLUMNS = range(2)
@@ -258,12 +258,11 @@ def parse(
         layout: int64[LAYOUT_SIZE], powers: uint64[651, 3]  from powers_of_five()
     Scratch
         columns: int64[MAX_COLUMNS, 2]
-    Reads and writes, carried from block to block
-        state: int64[STATE_SIZE]  RECORDS so far in the arrays below, LINES of the file so far, TOPICS seen, CURRENT
-            topic, the line at which a topic came back after another (MIXED, or 0) and which (BACK), the TAG of the last
-            line, ODD values, the columns FOUND in a line of the wrong length, COMMENT_TOPICS: comments that read like
-            data
-        slots: int32[power of two], -1 where free, at least twice as long as topics there can be
+    Writes
+        state: int64[STATE_SIZE], 0 (as given)  RECORDS in the arrays below, LINES, TOPICS, the line at which a topic
+            came back after another (MIXED, or 0) and which (BACK), the TAG of the last line, ODD values, the columns
+            FOUND in a line of the wrong length, COMMENT_TOPICS: comments that read like data
+        slots: int32[power of two], -1 (as given), at least twice as long as topics there can be
         topics: int64[T, 3]  place in arena, size, hash of each topic, in order of appearance
         arena: uint8[]  the topics' bytes end to end
     Writes, one row a record
@@ -277,7 +276,7 @@ def parse(
     tag, group, subgroup = layout[TAG], layout[GROUP], layout[SUBGROUP]
     comments, blanks, integer = layout[COMMENTS], layout[BLANKS], layout[INTEGER]
     mask = np.uint64(len(slots) - 1)
-    record, line, current = state[RECORDS], state[LINES], state[CURRENT]
+    record, line, current = 0, 0, np.int64(-1)
     i, after = np.uint64(start), np.uint64(stop)
     while i < after:
         line += 1
@@ -313,7 +312,7 @@ def parse(
                     state[COMMENT_TOPICS] += 1
                 continue
         if count < wanted or (exact and count > wanted):
-            state[RECORDS], state[LINES], state[CURRENT], state[FOUND] = record, line, current, count
+            state[RECORDS], state[LINES], state[FOUND] = record, line, count
             return WRONG_COLUMNS
 
         place, size = columns[0, 0], columns[0, 1] - columns[0, 0]
@@ -355,19 +354,62 @@ def parse(
         if tag >= 0:
             state[TAG_AT], state[TAG_SIZE] = columns[tag, 0], columns[tag, 1] - columns[tag, 0]
         record += 1
-    state[RECORDS], state[LINES], state[CURRENT] = record, line, current
+    state[RECORDS], state[LINES] = record, line
     return DONE
 
 
 @compiled
-def rehash(slots: Int32s, topics: Integers, count: int) -> None:
-    """Enter the first `count` topics (as parse() has them) into slots: int32[power of two], all -1."""
+def forget(slots: Int32s, topics: Integers, count: int) -> None:
+    """Free the slots that the first `count` topics took; slots, topics as parse() has them."""
     mask = np.uint64(len(slots) - 1)
     for number in range(count):
         slot = np.uint64(topics[number, 2]) & mask
-        while slots[slot] >= 0:
+        while slots[slot] >= 0:  # on to the end of the row, which holds this topic's slot or was freed already
+            slots[slot] = -1
             slot = (slot + _ONE) & mask
-        slots[slot] = number
+
+
+@compiled
+def last_topic(data: Bytes, start: int, stop: int, comments: int) -> int:
+    """
+    Where the lines of the last topic begin in the whole lines data[start:stop]; stop where none has a topic.
+
+    comments: as layout[COMMENTS]; comments and blank lines belong to no topic
+    """
+    cut, at, size = stop, 0, 0
+    end = stop
+    while end > start:
+        begin = end - 1
+        while begin > start and data[begin - 1] != 10:
+            begin -= 1
+        i = begin
+        while data[i] == 32 or (9 <= data[i] <= 13 and data[i] != 10):
+            i += 1
+        comment = data[i] == 35 and (comments == HASH_INDENTED or (comments == HASH_FIRST and i == begin))
+        if data[i] != 10 and not comment:
+            if size == 0:
+                at = i
+                while data[i] > 32 or not (data[i] == 32 or 9 <= data[i] <= 13):
+                    i += 1
+                size = i - at
+            elif (
+                not _same(data, at, data, i, size)
+                or data[i + size] > 32
+                or not (data[i + size] == 32 or 9 <= data[i + size] <= 13)
+            ):
+                break
+            cut = begin
+        end = begin
+    return cut
+
+
+@compiled
+def count_lines(data: Bytes, start: int, stop: int) -> int:
+    """How many lines end in data[start:stop]."""
+    count = 0
+    for i in range(start, stop):
+        count += data[i] == 10
+    return count
 
 
 @compiled

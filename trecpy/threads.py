@@ -1,0 +1,56 @@
+"""Work on several threads at once, whose results come in order."""
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from itertools import chain, islice
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generator[tuple[T, R], None, None]:
+    """
+    Yield each item and what work() makes of it, in the order of items.
+
+    Items are taken in this thread, and work on them is done by others; not more than `threads` items have been taken
+    whose turn has not come. An error, of work or of taking an item, is raised at its turn. One item, or one thread, is
+    worked on in this thread.
+    """
+    source = iter(items)
+    first: list[T] = list(islice(source, 1)) if threads > 1 else []
+    failure: Exception | None = None
+    try:
+        first += islice(source, 1) if first else ()
+    except Exception as error:
+        failure = error
+    if len(first) < 2:
+        for item in chain(first, source if failure is None else ()):
+            yield item, work(item)
+        if failure is not None:
+            raise failure
+        return
+
+    from concurrent.futures import Future, ThreadPoolExecutor  # loaded late: it takes longer than a small run
+
+    source = chain(first, source)
+    pool = ThreadPoolExecutor(threads)
+    pending: deque[tuple[T, Future[Any]]] = deque()
+    try:
+        while True:
+            try:
+                while failure is None and len(pending) <= threads:
+                    item = next(source)
+                    pending.append((item, pool.submit(work, item)))
+            except StopIteration:
+                source = iter(())
+            except Exception as error:
+                failure = error
+            if not pending:
+                break
+            item, future = pending.popleft()
+            yield item, future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+    if failure is not None:
+        raise failure
