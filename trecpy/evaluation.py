@@ -1,9 +1,9 @@
 """A run and judgements to one float64 a topic and column. No printing, no arithmetic of a measure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from typing import Protocol as Interface
 
 import numpy as np
@@ -20,6 +20,8 @@ from trecpy.ranked import Ranked
 from trecpy.registry import Column, Cutoffs, LevelGains
 from trecpy.scores import DROPPED, RANKED, RANKED_JUDGED, TIED_PAIRS, Scores, Tied
 from trecpy.text import described, plural, quoted, shown
+
+T = TypeVar("T")
 
 
 class Rankings(Interface):
@@ -171,23 +173,38 @@ class Plan:
                 yield c, values
 
 
+class Spread(Interface):
+    """Rankings that can be worked on by several threads."""
+
+    def map(self, work: Callable[[Any], T], threads: int) -> Iterator[tuple[Any, T]]:
+        """Yield blocks of Rankings in order, and what work() makes of each."""
+
+
 def evaluate_blocks(
     judgements: Judgements,
-    blocks: Iterable[Rankings],
+    blocks: Iterable[Rankings] | Spread,
     columns: Sequence[Column],
     protocol: Protocol,
     only: bytes | None = None,
+    threads: int = 1,
 ) -> Scores:
     """As score() has it, for one run."""
-    return score(Plan(judgements, columns, protocol), blocks, only)
+    return score(Plan(judgements, columns, protocol), blocks, only, threads=threads)
 
 
-def score(plan: Plan, blocks: Iterable[Rankings], only: bytes | None = None, witness: bool = False) -> Scores:
+def score(
+    plan: Plan,
+    blocks: Iterable[Rankings] | Spread,
+    only: bytes | None = None,
+    witness: bool = False,
+    threads: int = 1,
+) -> Scores:
     """
     Score the rankings of all blocks.
 
     blocks: each topic whole; of two rankings of one topic the later one counts
     only: score no other topic than this; witness: keep what an Evaluation tells beside the values
+    threads: that rank, where blocks are a Spread; the result does not depend on it
 
     Raises NothingScoredError: no topic has both judgements and a ranking (under 10.0's rules judged topics that the
     run lacks do not need one). TopicError: the judgements are not of the kind that a measure needs.
@@ -199,15 +216,26 @@ def score(plan: Plan, blocks: Iterable[Rankings], only: bytes | None = None, wit
     if only is not None:
         wanted[:-1] = [topic == only for topic in judgements.topics]
     wanted[-1] = False
-    for block in blocks:
+    rankings = list(plan.rankings) if plan.looks else []
+
+    def rank(block: Rankings) -> _Found:
         places = judgements.find(block.topics)
         chosen = np.flatnonzero(wanted[places])
-        if len(chosen) < len(places):
-            scorer.unjudged.update(block.topics[b] for b in np.flatnonzero(places < 0).tolist())
-        if witness:
-            scorer.digests.update(zip(block.topics, block.digests(), strict=True))
-        if len(chosen):
-            scorer.score(block if len(chosen) == len(places) else block.some(chosen), places[chosen])
+        digests = dict(zip(block.topics, block.digests(), strict=True)) if witness else {}
+        unjudged = [] if len(chosen) == len(places) else [block.topics[b] for b in np.flatnonzero(places < 0).tolist()]
+        some, places = (block, places) if len(chosen) == len(places) else (block.some(chosen), places[chosen])
+        found = {}
+        for ranking in rankings if len(chosen) else ():
+            each = some.under(ranking)
+            found[ranking] = each, each.rank(judgements, places, ranking, plan.every)
+        return _Found(places, found, unjudged, digests)
+
+    each = ((block, rank(block)) for block in blocks) if isinstance(blocks, Iterable) else blocks.map(rank, threads)
+    for _, found in each:
+        scorer.unjudged.update(found.unjudged)
+        scorer.digests.update(found.digests)
+        if len(found.places):
+            scorer.score(found.ranked, found.places)
     missing = np.flatnonzero(wanted[:-1] & ~scorer.scored)
     if protocol.topics == "same" and (len(missing) or scorer.unjudged):
         lacking = ", ".join(quoted(judgements.topics[place]) for place in missing[:5].tolist())
@@ -261,6 +289,16 @@ def _example_ids(judgements: Judgements, only: bytes | None) -> str:
     )
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What is worked out of a block by itself: places of the judged topics, each ranking of them; what else it has."""
+
+    places: Integers
+    ranked: dict[Protocol, tuple[Rankings, Ranked]]
+    unjudged: list[bytes]
+    digests: dict[bytes, bytes]
+
+
 class _Scorer:
     """Collects the values of topics as blocks come, in any order."""
 
@@ -281,20 +319,17 @@ class _Scorer:
         self.hidden: dict[int, bytes] = {}
         self.unfit, self.looks = plan.unfit, plan.looks
 
-    def score(self, rankings: Rankings, places: Integers) -> None:
-        """Rank and score topics that the run has."""
+    def score(self, found: Mapping[Protocol, tuple[Rankings, Ranked]], places: Integers) -> None:
+        """Score topics that the run has. found: how runs are ranked -> these topics, so ranked."""
         if not self.looks:
             return self.fill(places, {})
         for place in places.tolist() if self.scored[places].any() else ():  # a ranking that came before is replaced
             self.problems.pop(place, None)
             self.hidden.pop(place, None)
-        found: dict[Protocol, Ranked] = {}
-        for ranking in self.plan.rankings:
-            some = rankings.under(ranking)
-            found[ranking] = ranked = some.rank(self.judgements, places, ranking, self.plan.every)
+        for some, ranked in found.values():
             if (ranked.repeated[:, 0] >= 0).any():
                 self._complain(some, places, ranked)
-        return self.fill(places, found)
+        return self.fill(places, {ranking: ranked for ranking, (_, ranked) in found.items()})
 
     def _complain(self, rankings: Rankings, places: Integers, ranked: Ranked) -> None:
         """Note documents that are ranked twice."""

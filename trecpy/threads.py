@@ -1,5 +1,6 @@
 """Work on several threads at once, whose results come in order."""
 
+import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from itertools import chain, islice
@@ -7,6 +8,13 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+def available() -> int:
+    """Processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not under macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generator[tuple[T, R], None, None]:

@@ -38,7 +38,8 @@ Options
   -o                                  accepted for old scripts; no effect
   -h, --help   -v, --version
   --compat 10.0|9.0.8                 generation of trec_eval to follow (default 10.0, or what TRECPY_COMPAT says)
-Long names may be cut short where that is unambiguous, except --compat.
+  --threads N                         threads to read and rank with (default: the cores that may be used)
+Long names may be cut short where that is unambiguous, except --compat and --threads.
 
 Files
   RUN     topic iter docno rank score tag. Documents are ranked by score, largest first, and by docno, largest byte

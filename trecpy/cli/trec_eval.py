@@ -50,7 +50,7 @@ _SHORT = {
     "M": "Max_retrieved_per_topic", "R": "Rel_info_format", "T": "Results_format", "o": "Output_old_results_format",
     "Z": "Zscore",
 }  # fmt: skip
-_OWN = ("compat",)
+_OWN = ("compat", "threads")
 _FORMS = ("qrels", "qrels_jg", "prefs", "qrels_prefs")
 _NO_CUT = 2147483647
 
@@ -73,6 +73,7 @@ class Options:
     form: str = "qrels"
     run_format: str = "trec_results"
     zscores: str | None = None
+    threads: int | None = None
     requests: list[Any] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -146,6 +147,10 @@ def _read(arguments: Sequence[str]) -> Options:
         match name:
             case "compat":
                 options.compat = _compat(text, "--compat")
+            case "threads":
+                if not text.isdecimal() or not text.isascii() or int(text[:9]) < 1:
+                    raise UsageError(f"--threads: expected a number >= 1, found {quoted(text)}")
+                options.threads = int(text[:9])
             case "help":
                 options.help = True
             case "version":
@@ -213,6 +218,7 @@ def _evaluate(options: Options, stdin: IO[bytes] | None, write: Write, warn: War
     from trecpy.formats.trec import RunReader, read_judgements
     from trecpy.registry import columns, ignored
     from trecpy.report import trec_lines
+    from trecpy.threads import available
 
     def say(notes: Sequence[str]) -> None:
         for note in notes:
@@ -248,7 +254,8 @@ def _evaluate(options: Options, stdin: IO[bytes] | None, write: Write, warn: War
                 for _ in reader.blocks():
                     pass
                 raise late
-            scores = evaluate_blocks(judgements, reader.blocks(), asked, options.protocol, options.only)
+            threads = options.threads or available()
+            scores = evaluate_blocks(judgements, reader, asked, options.protocol, options.only, threads)
         finally:
             say(reader.notes)
     say(scores.notes)
