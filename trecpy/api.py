@@ -12,11 +12,11 @@ import numpy as np
 from trecpy import __version__
 from trecpy.collection import as_qrels, as_run, fingerprint
 from trecpy.errors import InputError, MeasureError, ParameterError, TrecpyError
-from trecpy.evaluation import Plan, score, tie_range
+from trecpy.evaluation import Plan, Rankings, score, tie_range
 from trecpy.inputs import first_twice
 from trecpy.kernels.dtypes import Reals
 from trecpy.names import key_of, parse_name, parse_names
-from trecpy.packed import Block, Judgements
+from trecpy.packed import Judgements
 from trecpy.protocol import Protocol, chosen_protocol
 from trecpy.scores import Counts, Scores
 from trecpy.text import described, quoted
@@ -64,14 +64,16 @@ class Evaluator:
         self.notes = self.qrels.notes
         self._plan = Plan(self.qrels.judgements, self.columns, self.protocol)
 
-    def evaluate(self, run: Any, *, seen: Callable[[Block], object] | None = None) -> "Evaluation":
+    def evaluate(self, run: Any, *, seen: Callable[[Any], object] | None = None) -> "Evaluation":
         """
         Score a run. Raises as evaluate() does.
 
         seen: called with each block of rankings before it is scored; a block is views of memory that the next one takes
         """
         with as_run(run, self.protocol) as given:
-            blocks = given.blocks() if seen is None else _shown(given.blocks(), seen)
+            blocks: Iterable[Rankings] = given.blocks()
+            if seen is not None:
+                blocks = _shown(blocks, seen)
             scores = score(self._plan, blocks, witness=True)
         if scores.problems:
             raise scores.problems[min(scores.problems)]
@@ -320,7 +322,7 @@ def merge(*evaluations: Evaluation) -> Evaluation:
     return Evaluation(merged, list(judgements.values()), evaluations[-1]._tag)
 
 
-def _shown(blocks: Iterable[Block], seen: Callable[[Block], object]) -> Iterator[Block]:
+def _shown(blocks: Iterable[Rankings], seen: Callable[[Any], object]) -> Iterator[Rankings]:
     for block in blocks:
         seen(block)
         yield block

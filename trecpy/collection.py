@@ -12,6 +12,7 @@ from trecpy.formats.source import Source
 from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RunReader, read_judgements
 from trecpy.inputs import KNOWN, Names, packed_levels, packed_scores, source_of
 from trecpy.kernels.dtypes import Reals
+from trecpy.mapped import Mapped
 from trecpy.packed import Block, Judgements, Records
 from trecpy.packed import Qrels as Leveled
 from trecpy.protocol import COMPATS, Compat, Protocol
@@ -157,11 +158,7 @@ class Run:
 
     @cached_property
     def _block(self) -> Block:
-        topic, records = self._records.topic, self._records
-        order = np.argsort(topic, kind="stable") if np.any(np.diff(topic) < 0) else slice(None)
-        starts = np.searchsorted(topic[order], np.arange(len(records.topics) + 1))
-        spans, hashes, scores = records.spans[order], records.hashes[order], self._scores[order]
-        return Block(records.topics, starts, records.data, spans, hashes, scores, None)
+        return Block.of(self._records, self._scores)
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -209,7 +206,7 @@ def as_qrels(given: Any, protocol: Protocol) -> Qrels:
     return Qrels._packed(given, fractions=fractions)
 
 
-def as_run(given: Any, protocol: Protocol) -> Run | RunReader:
+def as_run(given: Any, protocol: Protocol) -> Run | RunReader | Mapped:
     """
     A run, whatever it is given as; a file is read when its blocks are asked for.
 
@@ -219,7 +216,7 @@ def as_run(given: Any, protocol: Protocol) -> Run | RunReader:
         return given
     if (source := source_of(given, "run")) is not None:
         return RunReader(source, protocol.compat, strict=True)
-    return Run(*packed_scores(given, KNOWN))
+    return Mapped.of(given) or Run(*packed_scores(given, KNOWN))
 
 
 def _source(file: Any, what: str) -> Source:

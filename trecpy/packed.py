@@ -146,6 +146,15 @@ class Block:
     scores: Reals
     before: int | None
 
+    @classmethod
+    def of(cls, records: Records, scores: Reals) -> "Block":
+        """All the rankings of a run, its topics in order of appearance. scores: float64[N]."""
+        topic = records.topic
+        order = np.argsort(topic, kind="stable") if np.any(np.diff(topic) < 0) else slice(None)
+        starts = np.searchsorted(topic[order], np.arange(len(records.topics) + 1))
+        spans, hashes = records.spans[order], records.hashes[order]
+        return cls(records.topics, starts, records.data, spans, hashes, scores[order], None)
+
     def _without_self(self) -> "Block":
         """The same without documents whose docno is their topic's id."""
         spans = end_to_end(np.fromiter(map(len, self.topics), np.int64, len(self.topics)))
@@ -216,6 +225,7 @@ class Judgements:
     level: Integers
     ties: int = kernel.LARGER_FIRST
     places: dict[bytes, int] = field(init=False, repr=False)
+    _names: list[list[str]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "places", {topic: t for t, topic in enumerate(self.topics)})
@@ -224,6 +234,17 @@ class Judgements:
         """int64[B]: place of each topic among the judged ones, -1 where it is not judged."""
         places = self.places
         return np.fromiter((places.get(topic, -1) for topic in topics), np.int64, len(topics))
+
+    @property
+    def names(self) -> list[list[str]]:
+        """The docnos of each topic's documents, as strings; made once."""
+        if not self._names:
+            documents = self.documents
+            raw, spans = documents.data.tobytes(), documents.spans.tolist()
+            names = [raw[at : at + size].decode("utf-8", "surrogateescape") for at, size in spans]
+            bounds = pairwise(documents.starts[self.units].tolist())
+            self._names.extend(names[begin:end] for begin, end in bounds)
+        return self._names
 
     def digests(self) -> dict[bytes, bytes]:
         """Each topic -> a hash of its judgements, whatever their order was."""
