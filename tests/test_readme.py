@@ -79,4 +79,4 @@ def test_snippets_print_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_were_found() -> None:
-    assert len(_commands()) == 4
+    assert len(_commands()) == 5

@@ -7,6 +7,8 @@ trecpy: trec_eval, byte for byte, on a compiled core.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trecpy.answering import Answers as Answers
+    from trecpy.answering import answers as answers
     from trecpy.api import Evaluation as Evaluation
     from trecpy.api import Evaluator as Evaluator
     from trecpy.api import evaluate as evaluate
@@ -36,6 +38,7 @@ __version__ = "0.1.0"
 
 # Loaded when first asked for: `import trecpy` costs nothing that is not used.
 _HOMES = {
+    "Answers": "trecpy.answering",
     "Comparison": "trecpy.comparison",
     "Cutoffs": "trecpy.registry",
     "Evaluation": "trecpy.api",
@@ -54,6 +57,7 @@ _HOMES = {
     "TrecpyError": "trecpy.errors",
     "UsageError": "trecpy.errors",
     "ZScoreError": "trecpy.errors",
+    "answers": "trecpy.answering",
     "compare": "trecpy.comparison",
     "compare_many": "trecpy.comparison",
     "evaluate": "trecpy.api",
@@ -63,6 +67,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Answers",
     "Comparison",
     "Cutoffs",
     "Evaluation",
@@ -82,6 +87,7 @@ __all__ = [
     "UsageError",
     "ZScoreError",
     "__version__",
+    "answers",
     "compare",
     "compare_many",
     "evaluate",

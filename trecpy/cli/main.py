@@ -18,6 +18,7 @@ from trecpy.text import quoted
 COMMANDS = {
     "eval": "score runs by judgements, one row a run",
     "compare": "compare runs with a baseline: differences, tests, intervals",
+    "answers": "score answers in words: ROUGE-L, BERTScore",
 }
 
 _USAGE = "usage: trecpy COMMAND [options] ...\n       trecpy COMMAND --help\n       trecpy --version"

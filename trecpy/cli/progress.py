@@ -6,12 +6,12 @@ from contextlib import contextmanager
 
 from trecpy.cli.process import Warn
 
-Step = Callable[[], None]
+Step = Callable[[int], None]
 
 
 @contextmanager
 def progress(total: int, unit: str, warn: Warn) -> Iterator[tuple[Step, Warn]]:
-    """Give step(), to be called after each of `total` units, and a warn() that keeps its lines apart from the bar."""
+    """Give step(), to be called with how many of `total` units were done, and a warn() that keeps clear of the bar."""
     bar = None
     if total > 1 and sys.stderr is not None and sys.stderr.isatty():
         try:
@@ -21,7 +21,7 @@ def progress(total: int, unit: str, warn: Warn) -> Iterator[tuple[Step, Warn]]:
         except ImportError:
             pass
     if bar is None:
-        yield lambda: None, warn
+        yield lambda count: None, warn
         return
 
     def say(text: str) -> None:
@@ -29,5 +29,8 @@ def progress(total: int, unit: str, warn: Warn) -> Iterator[tuple[Step, Warn]]:
         warn(text)
         bar.refresh()
 
+    def step(count: int) -> None:
+        bar.update(count)
+
     with bar:
-        yield lambda: bar.update() and None, say
+        yield step, say

@@ -123,7 +123,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     code = 0
     with progress(1 + len(options.runs), "run", streams.warn) as (step, warn):
         baseline = evaluated(evaluator, options.baseline, streams.stdin, warn, first.see)
-        step()
+        step(1)
         for path in options.runs:
             pool = Pool()
             try:
@@ -131,7 +131,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
             except TrecpyError as error:
                 warn(f"error: {error}")
                 code = code or error.exit_code
-            step()
+            step(1)
     if not others:
         return code
     compared = compare_many(

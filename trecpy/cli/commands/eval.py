@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
             except TrecpyError as error:
                 warn(f"error: {error}")
                 code = code or error.exit_code
-            step()
+            step(1)
     _print(rows, evaluator, options, streams)
     return code
 

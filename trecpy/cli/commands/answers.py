@@ -1,0 +1,121 @@
+"""`trecpy answers`: answers in words, scored by reference answers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from trecpy.cli.choices import add_layout, chosen_places, say_about, whole_number
+from trecpy.cli.layout import Cell, rows_as
+from trecpy.cli.progress import progress
+from trecpy.errors import TrecpyError
+from trecpy.text import plural, shown
+
+if TYPE_CHECKING:
+    from trecpy.answering import Answers
+    from trecpy.cli.main import Streams
+
+DESCRIPTION = """\
+Score the answers in each PREDICTIONS by those in REFERENCES: ROUGE-L (F1, precision, recall of the longest common
+subsequence) and, where --bertscore or --lang is given, BERTScore. Files hold one JSON object a line: an id (id, qid,
+query_id or question_id; where no line has one, its number) and a text (reference or references, prediction, answer,
+output or text). A reference without a prediction scores 0. It says by which rule text was split."""
+EXAMPLES = """\
+  trecpy answers refs.jsonl preds.jsonl
+  trecpy answers refs.jsonl a.jsonl b.jsonl --rouge-l words
+  trecpy answers refs.jsonl preds.jsonl --per-item --format jsonl > items.jsonl
+  trecpy answers refs.jsonl preds.jsonl --rouge-l words --bertscore ./bert-base-chinese --layer 8
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("references", metavar="REFERENCES", help="JSON lines; a reference may be a list, of which the best counts")
+    add("predictions", metavar="PREDICTIONS", nargs="+", help="JSON lines of one system")
+    add("-q", "--per-item", action="store_true", help="print each item before the mean")
+    add_layout(parser)
+    rouge = parser.add_argument_group("ROUGE-L")
+    rouge.add_argument(
+        "--rouge-l",
+        choices=("auto", "chars", "words", "spaces", "rouge-score", "none"),
+        default="auto",
+        help="how text is split: characters; words (jieba, trecpy[text]); what stands between blanks; runs of a-z and "
+        "0-9 (rouge-score); auto (default): chars for items with Chinese, Japanese or Korean text, else rouge-score",
+    )
+    bert = parser.add_argument_group("BERTScore (trecpy[bertscore])").add_argument
+    bert("--bertscore", metavar="MODEL", help="a model's folder, or its name on the hub")
+    bert("--lang", metavar="LANG", help="en, zh, ...: bert-score's model for it, and its baseline")
+    bert("--layer", type=whole_number, metavar="N", help="hidden layer (default: bert-score's for the model)")
+    bert("--idf", action="store_true", help="weight tokens by their inverse document frequency in the references")
+    bert("--rescale", action="store_true", help="rescale with the baseline of model, layer and language")
+    bert("--baseline", metavar="FILE", help="another baseline to rescale with")
+    bert("--batch-size", type=whole_number, default=64, metavar="N", help="texts at a time (default 64)")
+    bert("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: cuda where there is one)")
+
+
+def run(options: argparse.Namespace, streams: Streams) -> int:
+    """Read, score, print. Returns the exit code of the first file that failed, or 0."""
+    from trecpy.answering import AnswerScorer
+    from trecpy.bertscores import BertOptions
+    from trecpy.formats.answers import PREDICTION_NAMES, REFERENCE_NAMES, read_answers
+
+    references = read_answers(options.references, REFERENCE_NAMES, several=True)
+    bert = BertOptions(
+        options.bertscore,
+        options.lang,
+        options.layer,
+        options.idf,
+        options.rescale,
+        options.baseline,
+        options.batch_size,
+        options.device,
+    )
+    rule = None if options.rouge_l == "none" else options.rouge_l
+    scorer = AnswerScorer(rule, bert if bert.wanted else None)
+    rows: list[list[Cell]] = []
+    columns: tuple[str, ...] = ()
+    rules: dict[str, None] = {}
+    code = 0
+    total = scorer.steps * len(references) * len(options.predictions)
+    with progress(total, "item", streams.warn) as (step, warn):
+        for path in options.predictions:
+            try:
+                predictions = read_answers(path, PREDICTION_NAMES, several=False)
+                found = scorer.score(references, predictions, step=step)
+            except TrecpyError as error:
+                name = shown(path)
+                warn(f"error: {error}" if name in str(error) else f"error: {name}: {error}")
+                code = code or error.exit_code
+                continue
+            for odd in _odd(found, path):
+                warn("warning: " + odd)
+            rules |= dict.fromkeys(found.rules)
+            columns = found.columns
+            rows += _rows(found, path, options.per_item)
+    if rows:
+        header = ["predictions", *(["id"] if options.per_item else []), *columns]
+        for line in rows_as(options.format, header, rows, chosen_places(options)):
+            streams.write(line)
+        say_about(list(rules), options, streams)
+    return code
+
+
+def _odd(found: Answers, path: str) -> list[str]:
+    """What is said of a file."""
+    lines = [f"{shown(path)}: {note}" for note in found.notes]
+    if found.missing:
+        lines.append(
+            f"{shown(path)}: lacks {found.missing:,} of {plural(len(found.ids), 'reference')}; they count as 0"
+        )
+    if found.extra:
+        lines.append(f"{shown(path)}: has {plural(found.extra, 'prediction')} without a reference, left out")
+    return lines
+
+
+def _rows(found: Answers, path: str, per_item: bool) -> list[list[Cell]]:
+    summary: list[Cell] = [found.summary[column] for column in found.columns]
+    if not per_item:
+        return [[path, *summary]]
+    rows: list[list[Cell]] = [[path, item, *row.values()] for item, row in found.to_dict().items()]
+    return [*rows, [path, "all", *summary]]

@@ -1,0 +1,65 @@
+"""JSON lines of answers: an id and a text, or several."""
+
+import json
+from typing import Any
+
+from trecpy.errors import FormatError
+from trecpy.formats.source import read_lines
+from trecpy.text import described, quoted
+
+ID_NAMES = ("id", "qid", "query_id", "question_id")
+REFERENCE_NAMES = ("references", "reference", "answers", "answer", "text")
+PREDICTION_NAMES = ("prediction", "answer", "output", "text")
+
+
+def read_answers(path: str, names: tuple[str, ...], several: bool) -> dict[str, Any]:
+    """
+    Read one JSON object a line: id -> text, or with `several` a list of texts. Blank lines are skipped.
+
+    names: keys of the text, of which the first that a line has counts. Where no line has an id, the number of the line
+    is its id, from 1.
+
+    Raises FileError, and FormatError: a line that is not like this, an id twice.
+    """
+    name, lines = read_lines(path)
+    texts: dict[str, Any] = {}
+    with_ids: bool | None = None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        where = f"{name}:{number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:  # no UTF-8 among them
+            raise FormatError(f"{where}: expected a JSON object, found {quoted(line)} ({error})") from None
+        if not isinstance(record, dict):
+            raise FormatError(f"{where}: expected a JSON object, found {described(record)}")
+        key = next((known for known in ID_NAMES if known in record), None)
+        if with_ids not in (None, key is not None):
+            raise FormatError(f"{where}: expected ids in all lines or in none")
+        with_ids = key is not None
+        identity = str(number) if key is None else _id(record[key], where, key)
+        if identity in texts:
+            raise FormatError(f"{where}: expected each id once, found {quoted(identity)} again")
+        field = next((known for known in names if known in record), None)
+        if field is None:
+            raise FormatError(f"{where}: expected one of {', '.join(names)}, found {', '.join(map(described, record))}")
+        texts[identity] = _text(record[field], where, field, several)
+    if not texts:
+        raise FormatError(f"{name}: expected lines of JSON, found none")
+    return texts
+
+
+def _id(value: object, where: str, key: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise FormatError(f"{where}: {key}: expected a string or an integer, found {described(value)}")
+    return str(value)
+
+
+def _text(value: object, where: str, field: str, several: bool) -> Any:
+    if several and isinstance(value, list) and value and all(isinstance(text, str) for text in value):
+        return value
+    if not isinstance(value, str):
+        kind = "a text or a list of texts" if several else "a text"
+        raise FormatError(f"{where}: {field}: expected {kind}, found {described(value)}")
+    return [value] if several else value
