@@ -1,9 +1,14 @@
 """The command `trecpy` and its `eval`: what it prints, what it says, its exit codes."""
 
 import json
+import math
+import os
+import pty
 import re
 import subprocess
 import sys
+import termios
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,6 +16,7 @@ from command import trecpy, write
 
 import trecpy as package
 from trecpy.cli.main import COMMANDS
+from trecpy.protocol import Protocol
 
 QRELS = "1 0 a 1; 1 0 b 0; 1 0 c 2; 2 0 a 1"
 RUN = "1 Q0 a 1 1 t; 1 Q0 b 1 3 t; 1 Q0 c 1 2 t"
@@ -73,6 +79,33 @@ def test_conventions_reach_the_protocol(paths: tuple[str, str]) -> None:
     assert "0.5000" in outcome.out.decode()
 
 
+def test_every_convention_is_an_option() -> None:
+    text = trecpy("eval", "--help").out.decode()
+    assert [field.name for field in fields(Protocol) if f"--{field.name.replace('_', '-')}" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said", "value"),
+    [
+        (["--gains", "exp"], "gains=exp", 2**2 - 1),
+        (["--gains", "1=5,2=7"], "gains=1=5,2=7", 7),
+        (["--ties", "best"], "ties=best", 2),
+    ],
+)
+def test_gains_and_ties(tmp_path: Path, options: list[str], said: str, value: float) -> None:
+    files = write(tmp_path, "1 0 a 2; 1 0 b 0", "1 Q0 a 1 1 t; 1 Q0 b 1 1 t")
+    outcome = trecpy("eval", *options, *files, "-m", "dcg")
+    dcg = value if "best" in options else value / math.log2(3)
+    rows = outcome.out.decode().splitlines()
+    assert (rows[1].split()[1], rows[2].endswith(said) or said in rows[2]) == (f"{dcg:.4f}", True)
+
+
+@pytest.mark.parametrize("gains", ["nonsense", "1=x", "1=2,1=3", "1=2=3", "="])
+def test_gains_that_cannot_be_read(paths: tuple[str, str], gains: str) -> None:
+    outcome = trecpy("eval", *paths, "--gains", gains)
+    assert (outcome.code in (1, 2), outcome.out, len(outcome.said)) == (True, b"", 1)
+
+
 def test_a_run_from_standard_input(paths: tuple[str, str]) -> None:
     outcome = trecpy("eval", "-m", "map", "--format", "tsv", "--", paths[0], "-", stdin=Path(paths[1]).read_bytes())
     assert outcome.out.decode().splitlines()[1].startswith("-\t0.29")
@@ -126,3 +159,31 @@ def test_as_a_process(paths: tuple[str, str]) -> None:
         gone.stdout.close()
         assert gone.stderr is not None
         assert (gone.stderr.read(), gone.wait()) == (b"", 141)
+
+
+def test_progress_is_for_terminals(paths: tuple[str, str], tmp_path: Path) -> None:
+    """A bar on a terminal, cleared at the end, messages on lines of their own; else nothing but messages."""
+    command = [sys.executable, "-m", "trecpy.cli.main", "eval", *paths, "nowhere", paths[1], "-m", "map"]
+    plain = subprocess.run(command, capture_output=True, timeout=300, check=False)
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 100))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        assert process.stdout is not None
+        out = process.stdout.read()
+        seen = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # Linux's end of a terminal
+                break
+            if not part:
+                break
+            seen += part
+    os.close(ours)
+    assert (out, process.returncode) == (plain.stdout, 2)
+    assert b"2/3" in seen
+    assert b"run" in seen
+    assert b"2/3" not in plain.stderr
+    lines = [line.rpartition(b"\r")[2].strip() for line in seen.split(b"\r\n")]
+    assert [line for line in lines if line.startswith(b"trecpy: ")] == plain.stderr.splitlines()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from trecpy.protocol import Protocol
 from trecpy.text import quoted
@@ -39,53 +39,31 @@ def chosen_measures(options: argparse.Namespace) -> list[str]:
 
 def add_protocol(parser: argparse.ArgumentParser) -> None:
     """One option for each field of Protocol; what is not given stays as its default is."""
+    hints = get_type_hints(Protocol)
     group = parser.add_argument_group("conventions")
-    add = group.add_argument
-    add(
-        "--topics",
-        choices=("qrels", "both", "run", "same"),
-        default=argparse.SUPPRESS,
-        help="whose mean: every judged topic, missing ones too (qrels, the default); judged topics of the run (both); "
-        "the run's, unjudged ones with 0 (run); as both, but different topics are an error (same)",
-    )
-    add(
-        "--relevance-level",
-        type=int,
-        metavar="N",
-        default=argparse.SUPPRESS,
-        help="documents of level N or above are relevant (default 1)",
-    )
-    add(
-        "--judged-only",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="drop documents without a judgement from rankings",
-    )
-    add("--depth", type=int, metavar="N", default=argparse.SUPPRESS, help="keep the first N documents of each ranking")
-    add(
-        "--ties",
-        choices=("trec", "input"),
-        default=argparse.SUPPRESS,
-        help="documents of equal score: the larger docno first (trec, the default), or as they came (input)",
-    )
-    add(
-        "--duplicates",
-        choices=("error", "first", "max", "error-within-depth"),
-        default=argparse.SUPPRESS,
-        help="a document twice in a ranking: an error (default), the first counts, the larger score counts",
-    )
-    add(
-        "--ignore-self",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="drop documents whose docno is the topic's id",
-    )
-    add(
-        "--compat",
-        choices=("10.0", "9.0.8"),
-        default=argparse.SUPPRESS,
-        help="generation of trec_eval to follow (default 10.0)",
-    )
+
+    def add(name: str, text: str, **how: Any) -> None:
+        if get_origin(hints[name]) is Literal:
+            how["choices"] = get_args(hints[name])
+        elif hints[name] is bool:
+            how["action"] = "store_true"
+        group.add_argument("--" + name.replace("_", "-"), help=text, default=argparse.SUPPRESS, **how)
+
+    add("topics", "whose mean: every judged topic, missing ones too (qrels, the default); judged topics of the run "
+        "(both); the run's, unjudged ones with 0 (run); as both, but different topics are an error (same)")  # fmt: skip
+    add("relevance_level", "documents of level N or above are relevant (default 1)", type=_number, metavar="N")
+    add("judged_only", "drop documents without a judgement from rankings")
+    add("depth", "keep the first N documents of each ranking", type=int, metavar="N")
+    add("ties", "documents of equal score: the larger docno first (trec, the default); as they came (input); the order "
+        "that is best or worst for the run; the mean over all orders (expected)")  # fmt: skip
+    add("gains", "what levels are worth: themselves (level, the default), themselves and possibly fractions (float), "
+        "2^level - 1 (exp), or LEVEL=GAIN,...", type=_gains, metavar="GAINS")  # fmt: skip
+    add("duplicates", "a document twice in a ranking: an error (default; or unless depth cuts it off), the first "
+        "counts, the larger score counts")  # fmt: skip
+    add("ignore_self", "drop documents whose docno is the topic's id")
+    add("compat", "generation of trec_eval to follow (default 10.0)")
+    add("num_docs", "documents in the collection; only utility asks", type=int, metavar="N")
+    add("max_grade", "largest grade of the scale; only ERR asks (default 4)", type=int, metavar="N")
 
 
 def chosen_protocol(options: argparse.Namespace) -> Protocol:
@@ -97,8 +75,13 @@ def chosen_protocol(options: argparse.Namespace) -> Protocol:
 def protocol_line(protocol: Protocol) -> str:
     """The conventions in one line: the usual ones, and each that is not its default."""
     default = Protocol()
+
+    def value(name: str) -> object:
+        found = getattr(protocol, name)
+        return ",".join(f"{level}={gain:g}" for level, gain in found) if isinstance(found, tuple) else found
+
     stated = [
-        f"{field.name}={getattr(protocol, field.name)}"
+        f"{field.name}={value(field.name)}"
         for field in fields(Protocol)
         if field.name in _ALWAYS_STATED or getattr(protocol, field.name) != getattr(default, field.name)
     ]
@@ -132,6 +115,25 @@ def say_about(lines: Sequence[str], options: argparse.Namespace, streams: Stream
             streams.write(line.encode("utf-8", "surrogateescape") + b"\n")
         else:
             streams.warn(line)
+
+
+def _number(text: str) -> int | float:
+    """An integer where it is one; Protocol says whether a fraction may be."""
+    return int(text) if text.lstrip("+-").isdigit() else float(text)
+
+
+def _gains(text: str) -> str | dict[int, float]:
+    """A name that Protocol knows, or LEVEL=GAIN,..."""
+    if "=" not in text:
+        return text
+    try:
+        pairs = [(int(level), float(gain)) for level, gain in (part.split("=") for part in text.split(","))]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected LEVEL=GAIN,..., found {quoted(text)}") from None
+    gains = dict(pairs)
+    if len(gains) < len(pairs):
+        raise argparse.ArgumentTypeError(f"expected each level once, found {quoted(text)}")
+    return gains
 
 
 def whole_number(text: str) -> int:
