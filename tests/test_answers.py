@@ -169,6 +169,7 @@ def test_missing_and_empty_predictions_score_0() -> None:
         ([["a", " "]], ["a"], {}, "references: id '0': expected a text, found an empty one"),
         ([[]], ["a"], {}, "references: id '0': expected a text or texts"),
         ([3], ["a"], {}, "references: id '0': expected a text or texts, found 3"),
+        (["a"], ["\ud800"], {}, "predictions: id '0': expected text that UTF-8 can write"),
         (["a"], [None], {}, "predictions: id '0': expected a text, found None"),
         ({1.5: "a"}, {1.5: "a"}, {}, "references: expected ids that are strings or integers, found 1.5"),
         ({1: "a", "1": "b"}, {1: "a"}, {}, "references: expected each id once"),

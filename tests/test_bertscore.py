@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -101,7 +102,7 @@ def test_blank_predictions_score_0(model: str) -> None:
 def test_configuration_is_said(model: str) -> None:
     [rule] = scored(model, PREDICTIONS, REFERENCES, idf=True).rules
     assert rule == (
-        f"BERTScore: {model}, layer 2, idf of the references, not rescaled (bert-score {bert_score.__version__}, "
+        f"BERTScore: {model}, layer 2, idf of the references, not rescaled (bert-score {version('bert-score')}, "
         f"transformers {transformers.__version__})"
     )
 

@@ -219,6 +219,9 @@ def test_what_is_refused() -> None:
     first = evaluated(FIRST)
     with pytest.raises(InputError, match="same protocol"):
         trecpy.compare(first, evaluated(FIRST, topics="both"))  # type: ignore[arg-type]
+    others = {**QRELS, "1": {"a": 1, "b": 1}}
+    with pytest.raises(InputError, match="same judgements, found topic '1' with 1 and 2 documents above level 0"):
+        trecpy.compare(first, trecpy.evaluate(others, FIRST, "map"))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="test: expected one of t, wilcoxon"):
         trecpy.compare(first, first, "anova")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="correction: expected one of holm"):

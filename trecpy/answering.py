@@ -180,7 +180,7 @@ def _id(key: object, what: str) -> str:
 def _prediction(given: object, item: str) -> str:
     if not isinstance(given, str):
         raise InputError(f"predictions: id {quoted(item)}: expected a text, found {described(given)}")
-    return given
+    return _encodable(given, "predictions", item)
 
 
 def _texts(given: object, item: str) -> list[str]:
@@ -189,4 +189,14 @@ def _texts(given: object, item: str) -> list[str]:
         raise InputError(f"references: id {quoted(item)}: expected a text or texts, found {described(given)}")
     if not all(text.strip() for text in several):
         raise InputError(f"references: id {quoted(item)}: expected a text, found an empty one")
-    return list(several)
+    return [_encodable(text, "references", item) for text in several]
+
+
+def _encodable(text: str, what: str, item: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{what}: id {quoted(item)}: expected text that UTF-8 can write, found half of a surrogate pair"
+        ) from None
+    return text

@@ -6,6 +6,8 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from logging import ERROR, getLogger
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy as np
 from trecpy.errors import InputError
 from trecpy.extras import load
 from trecpy.kernels.dtypes import Reals
-from trecpy.text import described, quoted
+from trecpy.text import described, quoted, shown
 
 _T5 = ("t5", "mt5", "umt5", "byt5")
 _UNLIMITED = 10**6  # transformers' own mark for "no limit known" is far above that
@@ -74,7 +76,8 @@ class BertScorer:
     @property
     def configuration(self) -> str:
         """The model and each option, in one line."""
-        versions = f"bert-score {self._library.__version__}, transformers {self._transformers.__version__}"
+        # What bert-score itself says is an older version's number.
+        versions = f"bert-score {version('bert-score')}, transformers {self._transformers.__version__}"
         scaled = "rescaled" if self._options.rescale else "not rescaled"
         weights = "idf of the references" if self._options.idf else "no idf"
         return f"BERTScore: {self.name}, layer {self._layer}, {weights}, {scaled} ({versions})"
@@ -102,7 +105,11 @@ class BertScorer:
             for start in range(0, len(chosen), size):
                 part = chosen[start : start + size]
                 pairs = [predictions[item] for item in part], [list(references[item]) for item in part]
-                found = self._scorer.score(*pairs, batch_size=self._options.batch_size)
+                try:
+                    found = self._scorer.score(*pairs, batch_size=self._options.batch_size)
+                except RuntimeError as error:  # torch's, of memory or a device
+                    first = shown(str(error).partition("\n")[0])
+                    raise InputError(f"BERTScore: a batch of {self._options.batch_size} failed: {first}") from None
                 values[:, part] = np.stack([each.double().numpy() for each in found])
                 step(len(part))
         if not np.isfinite(values).all():
@@ -233,20 +240,23 @@ class BertScorer:
             yield
         except (OSError, ValueError, KeyError, AssertionError, RuntimeError, ImportError) as error:
             first = str(error).strip().partition("\n")[0] or type(error).__name__
-            raise InputError(f"model: {quoted(self.name)} cannot be loaded: {described(first)}") from None
+            raise InputError(f"model: {quoted(self.name)} cannot be loaded: {shown(first)}") from None
 
     @contextlib.contextmanager
     def _quiet(self) -> Iterator[None]:
         """Keep these libraries from writing to standard error."""
         logging = self._transformers.utils.logging
-        verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        hub = getLogger("huggingface_hub")
+        verbosity, level, bars = logging.get_verbosity(), hub.level, logging.is_progress_bar_enabled()
         logging.set_verbosity_error()
         logging.disable_progress_bar()
+        hub.setLevel(ERROR)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield
         finally:
             logging.set_verbosity(verbosity)
+            hub.setLevel(level)
             if bars:
                 logging.enable_progress_bar()

@@ -190,8 +190,8 @@ def compare(
     judged topics (topics="qrels"), these are the topics, and one without values has 0. Whether the two runs ranked the
     same candidates cannot be seen from evaluations; the command `trecpy compare` reads the runs and says so.
 
-    Raises InputError: other protocols, no such test. MeasureError: no measure in both. NothingScoredError: no topic in
-    both. LibraryError: scipy is missing (the extra trecpy[stats]).
+    Raises InputError: other protocols or judgements, no such test. MeasureError: no measure in both.
+    NothingScoredError: no topic in both. LibraryError: scipy is missing (the extra trecpy[stats]).
     """
     return compare_many(baseline, {"other": other}, test, correction=correction, seed=seed, resamples=resamples)[
         "other"
@@ -234,6 +234,7 @@ def _compared(baseline: Evaluation, other: Evaluation, test: str, seed: int, res
     """The comparison before any correction."""
     if baseline.protocol != other.protocol:
         raise InputError("compare: expected evaluations by the same protocol")
+    _refuse_other_judgements(baseline, other)
     columns, left_out = _shared(baseline._scores.columns, other._scores.columns)
     first, second = _Table(baseline, columns), _Table(other, columns)
     topics = sorted(first.places.keys() & second.places.keys())
@@ -255,6 +256,17 @@ def _compared(baseline: Evaluation, other: Evaluation, test: str, seed: int, res
         protocol=baseline.protocol,
         _columns=tuple(columns),
     )
+
+
+def _refuse_other_judgements(baseline: Evaluation, other: Evaluation) -> None:
+    """Raise InputError: a topic has more relevant documents in one evaluation than in the other."""
+    first, second = baseline._scores.judged, other._scores.judged
+    for topic in first.keys() & second.keys():
+        if first[topic] != second[topic]:
+            raise InputError(
+                f"compare: expected evaluations by the same judgements, found topic {quoted(topic)} with "
+                f"{first[topic]} and {second[topic]} documents above level 0"
+            )
 
 
 def _shared(first: Sequence[Column], second: Sequence[Column]) -> tuple[list[Column], tuple[str, ...]]:
