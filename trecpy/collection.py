@@ -214,9 +214,11 @@ def as_run(given: Any, protocol: Protocol) -> Run | RunReader | Mapped:
     """
     if isinstance(given, Run):
         return given
+    if (mapped := Mapped.of(given)) is not None:
+        return mapped
     if (source := source_of(given, "run")) is not None:
         return RunReader(source, protocol.compat, strict=True)
-    return Mapped.of(given) or Run(*packed_scores(given, KNOWN))
+    return Run(*packed_scores(given, KNOWN))
 
 
 def _source(file: Any, what: str) -> Source:

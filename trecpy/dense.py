@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from trecpy.api import Evaluation, Measures
+from trecpy.arrays import starts_of
 from trecpy.errors import InputError
 from trecpy.evaluation import Plan, score_ranked
 from trecpy.inputs import first_twice, pack
@@ -162,7 +163,7 @@ def _outside(outside: Any, num_rel: Any, levels: Integers, level: float, queries
 def _qrels(levels: Integers, topics: list[bytes]) -> Qrels:
     """Judgements without docnos: each row's documents are those with a level."""
     judged = levels >= 0
-    starts = np.concatenate(([0], np.cumsum(np.count_nonzero(judged, axis=1))))
+    starts = starts_of(np.count_nonzero(judged, axis=1))
     units = np.arange(len(topics) + 1)
     return Qrels("qrels", "labels", topics, units, Documents.anonymous(starts), levels[judged])
 
@@ -172,7 +173,7 @@ def _ranked(scores: Reals, levels: Integers, extra: Integers) -> Ranked:
     judged = levels >= 0
     query, column = np.nonzero(judged)
     candidates = np.count_nonzero(judged, axis=1)
-    starts = np.concatenate(([0], np.cumsum(candidates)))
+    starts = starts_of(candidates)
     (first, last, rank), num_ret = np.empty((3, len(query)), np.int64), np.empty(len(scores), np.int64)
     kernel.count(scores, starts, column, first, last, rank, num_ret)
     # A row's judged documents are numbered candidates first, in order of columns, then those outside.

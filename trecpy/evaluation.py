@@ -1,6 +1,6 @@
 """A run and judgements to one float64 a topic and column. No printing, no arithmetic of a measure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -8,10 +8,11 @@ from typing import Protocol as Interface
 
 import numpy as np
 
+from trecpy.arrays import spread, starts_of
 from trecpy.errors import MeasureError, NothingScoredError, ParameterError, TopicError
 from trecpy.expected import Expected
 from trecpy.gains import Gains
-from trecpy.judged import Judged
+from trecpy.judged import Judged, Reading
 from trecpy.kernels.dtypes import Flags, Integers
 from trecpy.packed import Judgements, Preferences, Qrels
 from trecpy.preferences import Preferred
@@ -77,14 +78,29 @@ class Plan:
         return [column.under(self.protocol) for column in self.columns]
 
     @cached_property
-    def rankings(self) -> dict[Protocol, list[Protocol]]:
-        """How runs are ranked -> the conventions under which such a ranking is read."""
-        found = {self.protocol.ranking: list[Protocol]()}
-        for column, protocol in zip(self.columns, self.protocols, strict=True):
-            read = found.setdefault(protocol.ranking, [])
-            if column.measure.needs and protocol not in read:
-                read.append(protocol)
-        return found
+    def rankings(self) -> list[Protocol]:
+        """The different ways in which runs are ranked, that of the protocol first."""
+        return list(dict.fromkeys([self.protocol.ranking, *(protocol.ranking for protocol in self.protocols)]))
+
+    @cached_property
+    def readings(self) -> list[list[tuple[Reading, list[int]]]]:
+        """For each ranking: how it is read, and the numbers of the columns that are."""
+        assert isinstance(self.judgements, Qrels)
+        found: list[dict[Protocol, list[int]]] = [{} for _ in self.rankings]
+        for c, (column, protocol) in enumerate(zip(self.columns, self.protocols, strict=True)):
+            if column.measure.needs:
+                found[self.rankings.index(protocol.ranking)].setdefault(protocol, []).append(c)
+        return [
+            [(Reading(self.judgements, protocol, self.cutoffs), chosen) for protocol, chosen in each.items()]
+            for each in found
+        ]
+
+    @cached_property
+    def steps(self) -> list[tuple[Callable[..., Any], tuple[Any, ...], bool]]:
+        """Formula and arguments of each column, and whether it is text."""
+        return [
+            (c.measure.formula, () if c.parameter is None else (c.parameter,), c.measure.text) for c in self.columns
+        ]
 
     @cached_property
     def unfit(self) -> TopicError | None:
@@ -104,6 +120,33 @@ class Plan:
         return self.unfit is None and any(column.measure.needs for column in self.columns)
 
     @cached_property
+    def sizes(self) -> Integers:
+        """int64[T]: units of each topic."""
+        return np.diff(self.judgements.units)
+
+    @cached_property
+    def topics(self) -> frozenset[bytes]:
+        """The judged topics."""
+        return frozenset(self.judgements.topics)
+
+    @cached_property
+    def with_documents(self) -> list[int]:
+        """Numbers of the columns that look at documents."""
+        return [c for c, column in enumerate(self.columns) if column.measure.needs]
+
+    @cached_property
+    def without_documents(self) -> list[int]:
+        """Numbers of the other columns."""
+        return [c for c, column in enumerate(self.columns) if not column.measure.needs]
+
+    @cached_property
+    def judged_twice(self) -> Integers:
+        """int64[n]: places of the topics that judge a document twice in their first unit."""
+        if not isinstance(self.judgements, Qrels):
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(self.judgements.documents.repeated[self.judgements.units[:-1], 0] >= 0)
+
+    @cached_property
     def cutoffs(self) -> list[int]:
         """All that columns ask for."""
         return sorted({c.parameter for c in self.columns if isinstance(c.measure.parameters, Cutoffs) and c.parameter})
@@ -112,6 +155,18 @@ class Plan:
     def gains(self) -> list[tuple[str, Gains]]:
         """The gains of each column that has a parameter for them, by its name."""
         return [(c.name, c.parameter[0]) for c in self.columns if isinstance(c.measure.parameters, LevelGains)]
+
+    @cached_property
+    def unsorted(self) -> list[str]:
+        """What is said of columns whose ideal rankings trec_eval does not sort."""
+        if not isinstance(self.judgements, Qrels):
+            return []
+        return [
+            f"{shown(name)}: gains closer together than 1 (or further apart than 2^31) are not sorted in the ideal "
+            "ranking, as in trec_eval"
+            for name, gains in self.gains
+            if not self.judgements.graded(gains).ordered
+        ]
 
     @cached_property
     def every(self) -> bool:
@@ -139,38 +194,34 @@ class Plan:
     def _count(self, count: Any) -> Integers:
         if not isinstance(self.judgements, Qrels):
             return np.zeros(len(self.judgements.topics), np.int64)
-        return np.diff(np.concatenate(([0], np.cumsum(count(self.judgements))))[self.judgements.units])
+        return np.diff(starts_of(count(self.judgements))[self.judgements.units])
 
-    def views(self, ranking: Protocol, ranked: Ranked, ties: Any = None) -> dict[Protocol, Any]:
-        """What formulas take, for each of the conventions under which this ranking is read; ties: instead of theirs."""
-        if isinstance(self.judgements, Preferences):
-            return {self.protocol: Preferred(ranked, self.judgements, self.protocol)}
-        assert isinstance(self.judgements, Qrels)
-        views: dict[Protocol, Any] = {}
-        for protocol in self.rankings[ranking]:
-            chosen = protocol if ties is None else replace(protocol, ties=ties)
-            kind = Expected if chosen.ties == "expected" else Judged
-            views[protocol] = kind(ranked, self.judgements, chosen, self.cutoffs)
-        return views
+    def values(self, number: int, ranked: Ranked, ties: Any = None) -> Iterator[tuple[int, Any]]:
+        """
+        Yield the number of each column that is read from the ranking of this number, and its values, a topic each.
 
-    def values(self, views: Mapping[Protocol, Any]) -> Iterator[tuple[int, Any]]:
-        """Yield the number of each column that can be computed from these views, and its values, a topic each."""
-        units = self.judgements.units
+        ties: instead of those of the protocol
+        """
         with np.errstate(all="ignore"):
-            for c, (column, protocol) in enumerate(zip(self.columns, self.protocols, strict=True)):
-                view = views.get(protocol)
-                if view is None or not column.measure.needs:
-                    continue
-                arguments = () if column.parameter is None else (column.parameter,)
-                values = column.measure.formula(view, *arguments)
-                if not column.measure.text and np.shape(values) != view.unit.shape:
-                    wanted = f"a formula that gives float64[{len(view.unit)}]"
-                    raise MeasureError(f"{column.name}: expected {wanted}, found {described(values)}")
-                if self.judgements.form == "qrels_jg":
-                    topic = np.searchsorted(units, view.unit, "right")
-                    place = np.cumsum(np.diff(topic, prepend=topic[:1]) != 0)
-                    values = np.bincount(place, values) / np.bincount(place)
-                yield c, values
+            for reading, chosen in self.readings[number]:
+                if ties is not None:
+                    reading = Reading(reading.qrels, replace(reading.protocol, ties=ties), self.cutoffs)
+                view = Expected(ranked, reading) if reading.protocol.ties == "expected" else Judged(ranked, reading)
+                yield from self.columns_of(view, chosen)
+
+    def columns_of(self, view: Any, chosen: Iterable[int]) -> Iterator[tuple[int, Any]]:
+        """Yield the numbers of columns, and their values: what formulas make of a view."""
+        for c in chosen:
+            formula, arguments, text = self.steps[c]
+            values = formula(view, *arguments)
+            if not text and getattr(values, "shape", None) != view.unit.shape:
+                wanted = f"a formula that gives float64[{len(view.unit)}]"
+                raise MeasureError(f"{self.columns[c].name}: expected {wanted}, found {described(values)}")
+            if self.judgements.form == "qrels_jg":
+                topic = np.searchsorted(self.judgements.units, view.unit, "right")
+                place = np.cumsum(np.diff(topic, prepend=topic[:1]) != 0)
+                values = np.bincount(place, values) / np.bincount(place)
+            yield c, values
 
 
 class Spread(Interface):
@@ -216,18 +267,18 @@ def score(
     if only is not None:
         wanted[:-1] = [topic == only for topic in judgements.topics]
     wanted[-1] = False
-    rankings = list(plan.rankings) if plan.looks else []
+    rankings = plan.rankings if plan.looks else []
 
     def rank(block: Rankings) -> _Found:
         places = judgements.find(block.topics)
-        chosen = np.flatnonzero(wanted[places])
+        chosen = wanted[places].nonzero()[0]
         digests = dict(zip(block.topics, block.digests(), strict=True)) if witness else {}
         unjudged = [] if len(chosen) == len(places) else [block.topics[b] for b in np.flatnonzero(places < 0).tolist()]
         some, places = (block, places) if len(chosen) == len(places) else (block.some(chosen), places[chosen])
-        found = {}
+        found = []
         for ranking in rankings if len(chosen) else ():
             each = some.under(ranking)
-            found[ranking] = each, each.rank(judgements, places, ranking, plan.every)
+            found.append((each, each.rank(judgements, places, ranking, plan.every)))
         return _Found(places, found, unjudged, digests)
 
     each = ((block, rank(block)) for block in blocks) if isinstance(blocks, Iterable) else blocks.map(rank, threads)
@@ -236,7 +287,7 @@ def score(
         scorer.digests.update(found.digests)
         if len(found.places):
             scorer.score(found.ranked, found.places)
-    missing = np.flatnonzero(wanted[:-1] & ~scorer.scored)
+    missing = (wanted[:-1] & ~scorer.scored).nonzero()[0]
     if protocol.topics == "same" and (len(missing) or scorer.unjudged):
         lacking = ", ".join(quoted(judgements.topics[place]) for place in missing[:5].tolist())
         beyond = ", ".join(map(quoted, sorted(scorer.unjudged)[:5]))
@@ -261,7 +312,7 @@ def score_ranked(plan: Plan, ranked: Ranked) -> Scores:
         raise ParameterError("expected no gain for documents without a judgement, which have no rows here")
     scorer = _Scorer(plan, witness=True)
     every = np.arange(len(plan.judgements.topics))
-    scorer.fill(every, dict.fromkeys(plan.rankings, ranked))
+    scorer.fill(every, [ranked] * len(plan.rankings))
     return scorer.result(np.ones(len(every), bool), np.ones(len(every), bool))
 
 
@@ -273,7 +324,7 @@ def tie_range(scores: Scores) -> tuple[Scores, Scores]:
         values = scores.per_query.copy()
         for tied in scores.tied:
             rows = [place[topic] for topic in tied.topics]
-            for c, column in tied.plan.values(tied.plan.views(tied.ranking, tied.ranked, ties)):
+            for c, column in tied.plan.values(tied.ranking, tied.ranked, ties):
                 if not scores.columns[c].measure.text:
                     values[rows, c] = column
         bounds.append(replace(scores, per_query=values))
@@ -294,7 +345,7 @@ class _Found:
     """What is worked out of a block by itself: places of the judged topics, each ranking of them; what else it has."""
 
     places: Integers
-    ranked: dict[Protocol, tuple[Rankings, Ranked]]
+    ranked: list[tuple[Rankings, Ranked]]
     unjudged: list[bytes]
     digests: dict[bytes, bytes]
 
@@ -307,7 +358,7 @@ class _Scorer:
         self.judgements, self.columns, self.protocol = plan.judgements, plan.columns, plan.protocol
         topics = len(self.judgements.topics)
         self.scored = np.zeros(topics, bool)
-        self.counted = np.zeros((topics, 4), np.int64)
+        self.counted = np.zeros((4, topics), np.int64)
         self.unjudged: set[bytes] = set()
         self.digests: dict[bytes, bytes] = {}
         self.tied: list[Tied] = []
@@ -319,17 +370,16 @@ class _Scorer:
         self.hidden: dict[int, bytes] = {}
         self.unfit, self.looks = plan.unfit, plan.looks
 
-    def score(self, found: Mapping[Protocol, tuple[Rankings, Ranked]], places: Integers) -> None:
-        """Score topics that the run has. found: how runs are ranked -> these topics, so ranked."""
-        if not self.looks:
-            return self.fill(places, {})
-        for place in places.tolist() if self.scored[places].any() else ():  # a ranking that came before is replaced
-            self.problems.pop(place, None)
-            self.hidden.pop(place, None)
-        for some, ranked in found.values():
-            if (ranked.repeated[:, 0] >= 0).any():
+    def score(self, found: Sequence[tuple[Rankings, Ranked]], places: Integers) -> None:
+        """Score topics that the run has. found: these topics, in each way in which they are ranked."""
+        if self.scored[places].any():  # rankings that came before are replaced
+            for place in places.tolist():
+                self.problems.pop(place, None)
+                self.hidden.pop(place, None)
+        for some, ranked in found:
+            if len(ranked.repeated) and (ranked.repeated[:, 0] >= 0).any():
                 self._complain(some, places, ranked)
-        return self.fill(places, {ranking: ranked for ranking, (_, ranked) in found.items()})
+        self.fill(places, [ranked for _, ranked in found])
 
     def _complain(self, rankings: Rankings, places: Integers, ranked: Ranked) -> None:
         """Note documents that are ranked twice."""
@@ -346,68 +396,76 @@ class _Scorer:
 
     def score_missing(self, places: Integers) -> None:
         """Score judged topics that the run lacks as if it had ranked one document outside the judgements."""
-        if not self.looks:
-            return self.fill(places, {})
-        units = np.concatenate([np.arange(*self.judgements.units[place : place + 2]) for place in places])
-        self._fill(places, dict.fromkeys(self.plan.rankings, Ranked.outside(units, self.plan.every)))
+        begins, ends = self.judgements.units[places], self.judgements.units[places + 1]
+        ranked = Ranked.outside(spread(begins, ends - begins), self.plan.every)
+        self._fill(places, [ranked] * len(self.plan.rankings))
         for c, column in enumerate(self.columns):
             if column.zero_if_missing:
                 self.values[places, c] = 0.0
                 if column.name in self.texts:
                     for place in places.tolist():
                         self.texts[column.name][place] = b""
-        return None
 
-    def fill(self, places: Integers, ranked: Mapping[Protocol, Ranked]) -> None:
-        """Score topics whose rankings are joined with their judgements."""
+    def fill(self, places: Integers, ranked: Sequence[Ranked]) -> None:
+        """Score topics whose rankings are joined with their judgements, in each way in which they are ranked."""
         if ranked:
-            units = self.judgements.units
-            own = ranked[self.protocol.ranking]
+            own = ranked[0]
             cut = own.cut(self.protocol.depth, self.protocol.judged_only)
-            last = np.cumsum(units[places + 1] - units[places]) - 1  # of its units; all rank the same documents
-            self.counted[places, RANKED] = cut.num_ret[last]
-            self.counted[places, TIED_PAIRS] = own.tied_pairs
+            # Of a topic's units, which all rank the same documents, the last one counts.
+            last = np.cumsum(self.plan.sizes[places]) - 1
+            self.counted[RANKED, places] = cut.num_ret[last]
+            self.counted[TIED_PAIRS, places] = own.tied_pairs
             if self.witness:
-                self.counted[places, RANKED_JUDGED] = cut.num_judged[last]
-                self.counted[places, DROPPED] = np.where(own.repeated[:, 0] < 0, own.repeated[:, 2], 0)
-                self._keep_ties(places, ranked)
+                self.counted[RANKED_JUDGED, places] = cut.num_judged[last]
+                if len(own.repeated):
+                    self.counted[DROPPED, places] = np.where(own.repeated[:, 0] < 0, own.repeated[:, 2], 0)
+                for number, each in enumerate(ranked):
+                    self._keep_ties(number, each, last)
         self._fill(places, ranked)
 
-    def _keep_ties(self, places: Integers, ranked: Mapping[Protocol, Ranked]) -> None:
-        names = self.judgements.topics
-        for ranking, each in ranked.items():
-            tied = each.tied()
-            if len(tied):
-                topics = [names[place] for place in places[tied].tolist()]
-                self.tied.append(Tied(self.plan, ranking, topics, each.some(tied)))
+    def _keep_ties(self, number: int, ranked: Ranked, last: Integers) -> None:
+        """Keep topics in which ties touch judged documents. last: int64[B]  the last ranking of each topic."""
+        tied = ranked.tied()
+        if len(tied):
+            names, units = self.judgements.topics, self.judgements.units
+            topics = np.unique(np.searchsorted(last, tied))
+            sizes = np.diff(last, prepend=-1)[topics]
+            some = ranked.some(spread(last[topics] + 1 - sizes, sizes))
+            places = np.searchsorted(units, some.unit[np.cumsum(sizes) - 1], "right") - 1
+            self.tied.append(Tied(self.plan, number, [names[place] for place in places.tolist()], some))
 
-    def _fill(self, places: Integers, ranked: Mapping[Protocol, Ranked]) -> None:
+    def _fill(self, places: Integers, ranked: Sequence[Ranked]) -> None:
         """Compute the columns of some topics."""
         self.scored[places] = True
-        for c, column in enumerate(self.columns):
-            if not column.measure.needs:
-                self.values[places, c] = not column.measure.text
+        for c in self.plan.without_documents:
+            self.values[places, c] = not self.columns[c].measure.text
         if not self.looks:
             return
-        repeated = self.judgements.documents.repeated[self.judgements.units[places], 0] >= 0
-        if repeated.any() and isinstance(self.judgements, Qrels):
-            place = int(places[repeated].min())
-            self.problems.setdefault(place, self._judged_twice(place))
         try:
-            for ranking, each in ranked.items():
-                views = self.plan.views(ranking, each)
-                for c, values in self.plan.values(views):
-                    text = self.texts.get(self.columns[c].name)
-                    if text is None:
-                        self.values[places, c] = values
-                    else:
-                        for place, value in zip(places.tolist(), values, strict=True):
-                            text[place] = value
-                if isinstance(self.judgements, Preferences):
-                    for q, problem in views[self.protocol].problems.items():
-                        self.problems.setdefault(int(places[q]), problem)
+            if isinstance(self.judgements, Preferences):
+                view = Preferred(ranked[0], self.judgements, self.protocol)
+                for q, problem in view.problems.items():
+                    self.problems.setdefault(int(places[q]), problem)
+                with np.errstate(all="ignore"):
+                    self._store(places, self.plan.columns_of(view, self.plan.with_documents))
+                return
+            if self.plan.judged_twice.size:
+                twice = np.intersect1d(places, self.plan.judged_twice)
+                if len(twice):
+                    self.problems.setdefault(int(twice[0]), self._judged_twice(int(twice[0])))
+            for number, each in enumerate(ranked):
+                self._store(places, self.plan.values(number, each))
         except TopicError as error:
             self.unfit, self.looks = error, False
+
+    def _store(self, places: Integers, columns: Iterable[tuple[int, Any]]) -> None:
+        for c, values in columns:
+            text = self.texts.get(self.columns[c].name) if self.texts else None
+            if text is None:
+                self.values[places, c] = values
+            else:
+                for place, value in zip(places.tolist(), values, strict=True):
+                    text[place] = value
 
     def _twice(self, topic: bytes, docno: bytes, what: str, lines: Sequence[int | None]) -> TopicError:
         """
@@ -432,7 +490,7 @@ class _Scorer:
         """What came together. wanted: bool[T]  topics that were asked for; present: bool[T]  those that the run has."""
         if self.unfit is not None:
             raise self.unfit
-        chosen = np.flatnonzero(self.scored)
+        chosen = self.scored.nonzero()[0]
         every = len(chosen) == len(self.values)
         names = self.judgements.topics
         judged = self.plan.judged
@@ -447,10 +505,12 @@ class _Scorer:
             texts={name: [texts[place] for place in chosen.tolist()] for name, texts in self.texts.items()},
             problems={order[place]: problem for place, problem in self.problems.items()},
             judged=judged,
-            present=frozenset(names if present.all() else [names[p] for p in np.flatnonzero(present).tolist()]),
+            present=self.plan.topics
+            if present.all()
+            else frozenset(names[p] for p in np.flatnonzero(present).tolist()),
             unjudged=frozenset(self.unjudged),
             without_relevant=self._without_relevant(chosen),
-            counted=self.counted.sum(axis=0),
+            counted=self.counted.sum(axis=1),
             notes=list(self._notes()),
             tied=self.tied,
             digests=self.digests,
@@ -459,7 +519,7 @@ class _Scorer:
     def _without_relevant(self, chosen: Integers) -> int:
         if not isinstance(self.judgements, Qrels):
             return 0
-        return int(np.count_nonzero(self.plan.relevant[chosen] == 0))
+        return len(chosen) - int(np.count_nonzero(self.plan.relevant[chosen]))
 
     def _notes(self) -> Iterator[str]:
         """What the reference does in silence though it may not be meant."""
@@ -469,9 +529,5 @@ class _Scorer:
                 f"topic {quoted(self.judgements.topics[place])}: document {quoted(self.hidden[place])} is ranked "
                 f"twice, the second time below the cut of -M (in {plural(len(self.hidden), 'topic')})"
             )
-        for name, gains in self.plan.gains:
-            if isinstance(self.judgements, Qrels) and self.looks and not self.judgements.graded(gains).ordered:
-                yield (
-                    f"{shown(name)}: gains closer together than 1 (or further apart than 2^31) are not sorted "
-                    "in the ideal ranking, as in trec_eval"
-                )
+        if self.looks:
+            yield from self.plan.unsorted

@@ -33,7 +33,7 @@ class Expected(Judged):
         self.hits = self.num_rel_ret = self.found()
 
     def _means(self, gains: Gains) -> None:
-        shape = len(self.unit), len(self._columns)
+        shape = len(self.unit), len(self._column)
         found, self._any, self._reciprocal, self._precision_sum, dcg = np.empty((5, *shape))
         self._first_rank = np.empty(len(self.unit))
         kernel.expect(
@@ -43,7 +43,7 @@ class Expected(Judged):
             self.is_hit,
             gain_of_rows(self.ranked, self.qrels.graded(gains)),
             self._depth,
-            np.array(list(self._columns), np.int64),
+            self.reading.cutoffs,
             self.discounts,
             found,
             self._any,
@@ -56,11 +56,11 @@ class Expected(Judged):
 
     def any_found(self, k: int) -> Reals:
         """float64[Q]: the probability of a hit at ranks 1..k."""
-        return self._any[:, self._columns[k]]
+        return self._any[:, self._column[k]]
 
     def reciprocal_rank(self, k: int = EVERY) -> Reals:
         """float64[Q]: as Judged has it, on average."""
-        return self._reciprocal[:, self._columns[k]]
+        return self._reciprocal[:, self._column[k]]
 
     @cached_property
     def first_hit_rank(self) -> Reals:
@@ -72,7 +72,7 @@ class Expected(Judged):
         gains = self._chosen(gains)
         if gains not in self._by_gains:
             self._means(gains)
-        return self._by_gains[gains][:, self._columns[k]]
+        return self._by_gains[gains][:, self._column[k]]
 
     def found_at(self, rank: Integers) -> Integers:
         """float64[Q]: hits down to a rank of each ranking's own, on average."""

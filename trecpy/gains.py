@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from trecpy.arrays import starts_of
 from trecpy.errors import ParameterError
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 from trecpy.kernels.walk import running
@@ -236,7 +237,7 @@ def grade(
     kept = np.arange(len(gain)) < end[unit[order]]
     gain = gain[kept]
     lengths = end - bounds[:-1]
-    ideal_starts = np.concatenate(([0], np.cumsum(lengths)))
+    ideal_starts = starts_of(lengths)
     rank = np.arange(1, len(gain) + 1) - np.repeat(ideal_starts[:-1], lengths)
     dcg, sums = np.empty(len(gain)), np.empty(len(gain))
     running(gain / discounts[rank], ideal_starts, dcg)

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from trecpy.arrays import end_to_end
 from trecpy.errors import InputError
 from trecpy.formats.source import ByteStream, Source
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
 from trecpy.kernels.dtypes import Bytes, Integers, Reals
-from trecpy.packed import Records, coded, end_to_end
+from trecpy.packed import Records, coded
 from trecpy.text import described, quoted
 
 # What pytrec_eval, ir_measures, PyTerrier, ranx, BEIR and MTEB call their columns.

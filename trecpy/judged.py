@@ -7,9 +7,11 @@ Q rankings are scored together, one a topic (or a group of judgements). A formul
 import math
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from trecpy.arrays import divided, spread, starts_of
 from trecpy.errors import ParameterError
 from trecpy.gains import BY_LEVEL, Gains, Graded
 from trecpy.kernels import walk as kernel
@@ -23,9 +25,9 @@ from trecpy.tables import discounts
 EVERY = 2**62
 
 
-def ratio(part: Reals | Integers, whole: Reals | Integers) -> Reals:
+def ratio(part: Any, whole: Reals | Integers) -> Reals:
     """The quotient part / whole, and 0 where whole is 0."""
-    return np.where(whole != 0, np.true_divide(part, whole), 0.0)
+    return divided(part, whole, whole != 0)
 
 
 def libm(function: Callable[[float], float], values: Reals) -> Reals:
@@ -60,6 +62,24 @@ def key(query: Integers, rank: Integers) -> Integers:
     return (query << 40) + rank
 
 
+class Reading:
+    """
+    The conventions under which rankings are read, and what follows from them and the judgements alone.
+
+    least: the smallest level that is relevant, as the judgements code levels; gains: what a level is worth
+    cutoffs: int64[K]  all ranks that formulas may ask for, ascending, EVERY the last; column: each one's place there
+    num_rel: int64[U]  relevant documents of each unit
+    """
+
+    def __init__(self, qrels: Qrels, protocol: Protocol, cutoffs: Iterable[int] = ()) -> None:
+        self.qrels, self.protocol = qrels, protocol
+        self.least, self.gains = qrels.code(protocol.relevance_level), Gains.of(protocol.gains)
+        self.cutoffs = np.array(sorted({*cutoffs, EVERY}), np.int64)
+        self.column = {k: i for i, k in enumerate(self.cutoffs.tolist())}
+        self.num_rel = qrels.count(self.least)
+        self.by_level = self.gains == BY_LEVEL and qrels.grades is None
+
+
 class Judged:
     """
     Rankings joined with judgements.
@@ -71,14 +91,13 @@ class Judged:
     query, rank, level: int64[M]  a row for each ranked document that the qrels name, best rank first, query by query
     """
 
-    def __init__(self, ranked: Ranked, qrels: Qrels, protocol: Protocol, cutoffs: Iterable[int] = ()) -> None:
-        self.qrels, self.protocol = qrels, protocol
-        self.least, self.gains = qrels.code(protocol.relevance_level), Gains.of(protocol.gains)
+    def __init__(self, ranked: Ranked, reading: Reading) -> None:
+        self.reading, self.qrels, self.protocol = reading, reading.qrels, reading.protocol
+        self.least, self.gains, self._column = reading.least, reading.gains, reading.column
         self.ranked = ranked = self._arranged(ranked)
         self.unit, self.num_ret = ranked.unit, ranked.num_ret
         self.row_starts, self.rank, self.level = ranked.row_starts, ranked.rank, ranked.level
-        self.num_rel = qrels.count(self.least)[self.unit]
-        self._columns = {k: i for i, k in enumerate(sorted({*cutoffs, EVERY}))}
+        self.num_rel = reading.num_rel[self.unit]
         self._gained: dict[Gains, Gained] = {}
         self._walk()
 
@@ -91,9 +110,9 @@ class Judged:
 
     def _walk(self) -> None:
         """Count all that columns are read from."""
-        shape = len(self.unit), len(self._columns)
-        self._found, self._unjudged = np.empty(shape, np.int64), np.empty(shape, np.int64)
-        self._precision_sum, self._dcg = np.empty(shape), np.empty(shape)
+        shape = 2, len(self.unit), len(self._column)
+        self._found, self._unjudged = np.empty(shape, np.int64)
+        self._precision_sum, self._dcg = np.empty(shape)
         counts = np.empty((len(self.unit), kernel.COUNTS_SIZE), np.int64)
         self.discounts = discounts(int(self.num_ret.max(initial=0)))
         kernel.walk(
@@ -102,7 +121,7 @@ class Judged:
             self.level,
             self.num_ret,
             self.least,
-            np.array(list(self._columns), np.int64),
+            self.reading.cutoffs,
             self.discounts,
             self._found,
             self._precision_sum,
@@ -118,7 +137,7 @@ class Judged:
 
     def found(self, k: int = EVERY) -> Integers:
         """int64[Q]: hits at ranks 1..k."""
-        return self._found[:, self._columns[k]]
+        return self._found[:, self._column[k]]
 
     def any_found(self, k: int) -> Reals:
         """float64[Q]: 1 where there is a hit at ranks 1..k, else 0."""
@@ -126,26 +145,25 @@ class Judged:
 
     def reciprocal_rank(self, k: int = EVERY) -> Reals:
         """float64[Q]: 1 over the rank of the first hit, 0 where there is none at ranks 1..k."""
-        return np.where(self.first_hit <= k, ratio(np.ones(len(self.first_hit)), self.first_hit), 0.0)
+        return divided(1.0, self.first_hit, (self.first_hit > 0) & (self.first_hit <= k))
 
     def precision_sum(self, k: int = EVERY) -> Reals:
         """float64[Q]: sum of hits/rank over the hits at ranks 1..k, in rank order."""
-        return self._precision_sum[:, self._columns[k]]
+        return self._precision_sum[:, self._column[k]]
 
     def dcg(self, k: int = EVERY, gains: Gains = BY_LEVEL) -> Reals:
         """float64[Q]: sum of gain / log2(rank + 1) over ranks 1..k; gains with pairs go before the protocol's."""
-        gains = self._chosen(gains)
-        if gains == BY_LEVEL and self.qrels.grades is None:
-            return self._dcg[:, self._columns[k]]
+        if self.reading.by_level and not gains.pairs:
+            return self._dcg[:, self._column[k]]
         return self.gained(gains).dcg_at(np.arange(len(self.unit)), np.minimum(k, self.num_ret))
 
     def ideal_dcg(self, k: int = EVERY, gains: Gains = BY_LEVEL) -> Reals:
         """float64[Q]: the same of the ideal ranking."""
-        return self.graded(gains).ideal_dcg(self.unit, k)
+        return self.qrels.ideal_dcg(self._chosen(gains), k)[self.unit]
 
     def not_judged(self, k: int = EVERY) -> Integers:
         """int64[Q]: documents at ranks 1..k that have no level >= 0."""
-        return self._unjudged[:, self._columns[k]]
+        return self._unjudged[:, self._column[k]]
 
     # Rows.
 
@@ -155,7 +173,7 @@ class Judged:
 
     def so_far(self, chosen: Flags) -> Integers:
         """int64[M]: how many of the ranking's chosen: bool[M] rows there are up to and with this one."""
-        counts = np.concatenate(([0], np.cumsum(chosen)))
+        counts = starts_of(chosen)
         return counts[1:] - counts[self.row_starts[:-1]][self.query]
 
     @cached_property
@@ -191,7 +209,7 @@ class Judged:
     @cached_property
     def hit_starts(self) -> Integers:
         """int64[Q+1]: the hits of ranking q, of all hits end to end, are hit_starts[q]:hit_starts[q+1]."""
-        return np.concatenate(([0], np.cumsum(self.hits)))
+        return starts_of(self.hits)
 
     @cached_property
     def hit_key(self) -> Integers:
@@ -297,8 +315,7 @@ class Gained:
         self.length = graded.starts[self.unit + 1] - graded.starts[self.unit]
         self.gain = gain_of_rows(docs.ranked, graded)
         self.dcg, self.result_gain, self.cost = np.empty((3, len(self.gain)))
-        starts = np.concatenate(([0], np.cumsum(self.length)))
-        ideal = graded.gain[np.repeat(graded.starts[self.unit] - starts[:-1], self.length) + np.arange(starts[-1])]
+        starts, ideal = starts_of(self.length), graded.gain[spread(graded.starts[self.unit], self.length)]
         kernel.graded(
             docs.row_starts, docs.rank, self.gain, starts, ideal, docs.discounts, self.dcg, self.result_gain, self.cost
         )

@@ -6,19 +6,19 @@ of equal scores are compared. Whatever is unusual, right or wrong, is left to tr
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from trecpy.arrays import spread, starts_of
 from trecpy.inputs import KNOWN, packed_scores
+from trecpy.kernels import locate as kernel
 from trecpy.kernels.dtypes import Integers, Reals
-from trecpy.kernels.locate import locate
-from trecpy.kernels.rank import NEGATIVE
 from trecpy.packed import Block, Judgements, Qrels, as_stored, digest
 from trecpy.protocol import Protocol
-from trecpy.ranked import Ranked
+from trecpy.ranked import ONCE, Ranked
 
 _NUMBERS = {float, int, np.float64, np.float32}
 
@@ -39,8 +39,8 @@ class Mapped:
     hashes: list[bytes]
 
     # As a RunReader has them.
-    tag = b""
-    notes: Sequence[str] = ()
+    tag: ClassVar[bytes] = b""
+    notes: ClassVar[Sequence[str]] = ()
 
     @classmethod
     def of(cls, run: Any) -> "Mapped | None":
@@ -55,8 +55,7 @@ class Mapped:
         try:
             joined = [("\n".join(each) + "\n" * bool(each)).encode("utf-8", "surrogateescape") for each in documents]
             topics = [topic.encode("utf-8", "surrogateescape") for topic in run]
-            sizes = np.fromiter(map(len, documents), np.int64, len(documents))
-            starts = np.concatenate(([0], np.cumsum(sizes)))
+            starts = starts_of(list(map(len, documents)))
             scores = np.fromiter(chain.from_iterable(each.values() for each in documents), float, starts[-1])
         except (AttributeError, TypeError, UnicodeEncodeError, OverflowError):
             return None  # an id that is no string, half a surrogate pair, an integer that no double holds
@@ -78,11 +77,11 @@ class Mapped:
 
     def some(self, chosen: Integers) -> "Mapped":
         """The rankings `chosen`: int64[n]."""
-        numbers = chosen.tolist()
-        scores = [self.scores[self.starts[b] : self.starts[b + 1]] for b in numbers]
-        starts = np.concatenate(([0], np.cumsum(np.diff(self.starts)[chosen])))
-        topics, documents, hashes = ([each[b] for b in numbers] for each in (self.topics, self.documents, self.hashes))
-        return Mapped(topics, documents, starts, np.concatenate(scores), hashes)
+        sizes = np.diff(self.starts)[chosen]
+        scores = self.scores[spread(self.starts[chosen], sizes)]
+        columns = (self.topics, self.documents, self.hashes)
+        topics, documents, hashes = ([column[b] for b in chosen.tolist()] for column in columns)
+        return Mapped(topics, documents, starts_of(sizes), scores, hashes)
 
     def under(self, protocol: Protocol) -> "Mapped | Block":
         """The same without documents that the protocol does not rank."""
@@ -108,66 +107,53 @@ class Mapped:
         for begin, end in pairwise(self.starts.tolist()):
             ascending[begin:end].sort()
         names = judgements.names
-        found = [
-            docs.get(name) for docs, place in zip(self.documents, places.tolist(), strict=True) for name in names[place]
-        ]
-        score = as_stored(np.array(found, float), protocol.compat) + 0.0  # NaN: not ranked
-        begins, ends = judgements.documents.starts[places], judgements.documents.starts[places + 1]
-        counts = ends - begins
-        row_starts = np.concatenate(([0], np.cumsum(counts)))
-        document = np.repeat(begins - row_starts[:-1], counts) + np.arange(row_starts[-1])
-        topic = np.repeat(np.arange(len(places)), counts)
-        there = ~np.isnan(score)
-        score, document, topic = score[there], document[there], topic[there]
-        row_starts = np.searchsorted(topic, np.arange(len(places) + 1))
-        first, last = np.empty((2, len(score)), np.int64)
-        tied_pairs = np.empty(len(places), np.int64)
-        locate(ascending, self.starts, row_starts, score, first, last, tied_pairs)
-        rank = self._ranks(judgements, stored, topic, document, score, first, last, protocol.ties == "input")
-        order = np.lexsort((rank, topic))
-        document = document[order]
-        level = judgements.level[document]
-        return Ranked(
-            unit=places,
-            num_ret=np.diff(self.starts),
-            row_starts=row_starts,
-            rank=rank[order],
-            level=np.where(level < 0, NEGATIVE, level),
-            document=document,
-            first=first[order],
-            last=last[order],
-            tied_pairs=tied_pairs,
-            repeated=np.full((len(places), 3), [-1, -1, 0]),
+        asked = [names[place] for place in places.tolist()]
+        found = [docs.get(name) for docs, judged in zip(self.documents, asked, strict=True) for name in judged]
+        score = as_stored(np.array(found, float), protocol.compat) + 0.0  # None, not ranked, is NaN
+        row_starts, tied_pairs = np.zeros(len(places) + 1, np.int64), np.empty(len(places), np.int64)
+        rows = np.empty((kernel.ROW_SIZE, len(score)), np.int64)
+        tied = kernel.locate(
+            ascending,
+            self.starts,
+            judgements.documents.starts[places],
+            starts_of([len(judged) for judged in asked]),
+            score,
+            judgements.level,
+            row_starts,
+            rows,
+            tied_pairs,
         )
+        rank, level, document, first, last = rows[:, : row_starts[-1]]
+        ranked = Ranked(places, np.diff(self.starts), row_starts, rank, level, document, first, last, tied_pairs, ONCE)
+        return self._ordered(ranked, judgements, stored, protocol.ties == "input") if tied else ranked
 
-    def _ranks(
-        self,
-        judgements: Judgements,
-        stored: Reals,
-        topic: Integers,
-        document: Integers,
-        score: Reals,
-        first: Integers,
-        last: Integers,
-        as_given: bool,
-    ) -> Integers:
-        """int64[M]: the rank of each row, by docno, larger bytes first, or as given, where scores are equal."""
-        rank = first.copy()
-        tied = np.flatnonzero(first < last)
-        groups: dict[float, list[bytes]] = {}
-        grouped = -1
-        for m, b, wanted in zip(tied.tolist(), topic[tied].tolist(), score[tied].tolist(), strict=True):
+    def _ordered(self, ranked: Ranked, judgements: Judgements, stored: Reals, as_given: bool) -> Ranked:
+        """
+        The same with documents of equal score by docno, larger bytes first, or as given.
+
+        stored: float64[N]  scores as they are compared
+        """
+        rank = ranked.first.copy()
+        tied = np.flatnonzero(ranked.first < ranked.last)
+        query = ranked.query
+        grouped, groups = -1, dict[int, list[bytes]]()
+        for m, b, first in zip(tied.tolist(), query[tied].tolist(), ranked.first[tied].tolist(), strict=True):
             if b != grouped:
-                grouped, groups = b, {}
-                for docno, value in zip(
-                    self.documents[b], stored[self.starts[b] : self.starts[b + 1]].tolist(), strict=True
-                ):
-                    groups.setdefault(value, []).append(docno.encode("utf-8", "surrogateescape"))
-                if not as_given:
-                    for group in groups.values():
-                        group.sort(reverse=True)
-            rank[m] += groups[wanted].index(judgements.documents.docno(int(document[m])))
-        return rank
+                grouped, groups = b, self._groups(b, stored[self.starts[b] : self.starts[b + 1]], as_given)
+            rank[m] += groups[first].index(judgements.documents.docno(int(ranked.document[m])))
+        order = np.lexsort((rank, query))
+        return replace(ranked.in_order(order), rank=rank[order])
+
+    def _groups(self, b: int, stored: Reals, as_given: bool) -> dict[int, list[bytes]]:
+        """The documents of topic b by the first rank of those that have their score, in order."""
+        by_score: dict[float, list[bytes]] = {}
+        for docno, score in zip(self.documents[b], stored.tolist(), strict=True):
+            by_score.setdefault(score, []).append(docno.encode("utf-8", "surrogateescape"))
+        groups, first = {}, 1
+        for score in sorted(by_score, reverse=True):
+            groups[first] = by_score[score] if as_given else sorted(by_score[score], reverse=True)
+            first += len(by_score[score])
+        return groups
 
     def _packed(self) -> Block:
         """The same in the form that everything can be asked of."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trecpy.arrays import divided, starts_of
 from trecpy.errors import TopicError
 from trecpy.gains import Gains
 from trecpy.judged import EVERY, Judged, libm, ratio
@@ -113,7 +114,7 @@ def average_precision(docs: Judged) -> Reals:
     Range     [0, 1]; 0 where nothing relevant is ranked.
     Source    Buckley & Voorhees 2005, ch. 3; trec_eval. The mean over topics is MAP.
     """
-    return np.where(docs.hits > 0, docs.precision_sum() / docs.num_rel, 0.0)
+    return divided(docs.precision_sum(), docs.num_rel, docs.hits > 0)
 
 
 @declare("gm_map", aggregate=Aggregate.GEOMETRIC, sets=_OFFICIAL)
@@ -215,7 +216,7 @@ def relevance_string(docs: Judged, parameters: tuple[float, ...]) -> list[bytes]
     """
     length = int(parameters[0]) if 0 <= parameters[0] < 2.0**63 else 0
     sizes = np.minimum(docs.num_ret, length)
-    starts = np.concatenate(([0], np.cumsum(sizes)))
+    starts = starts_of(sizes)
     letters = np.full(starts[-1], ord("-"), np.uint8)
     shown = docs.rank <= sizes[docs.query]
     places = (starts[docs.query] + docs.rank - 1)[shown]
@@ -395,7 +396,7 @@ def ndcg(docs: Judged, parameters: tuple[Gains, float | None]) -> Reals:
     Source    Järvelin & Kekäläinen 2002; trec_eval.
     """
     ideal = ideal_dcg(docs, parameters)
-    return np.where(ideal > 0, ratio(dcg(docs, parameters), ideal), 0.0)
+    return divided(dcg(docs, parameters), ideal, ideal > 0)
 
 
 @declare("ndcg_rel", LevelGains(), sets=("all_trec",))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trecpy.arrays import end_to_end, spread, starts_of
 from trecpy.gains import Gains, Graded, grade
 from trecpy.kernels import rank as kernel
 from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
@@ -24,11 +25,6 @@ def as_stored(values: Reals, compat: Compat) -> Reals:
         return values
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(np.float64)
-
-
-def end_to_end(sizes: Integers) -> Integers:
-    """int64[N, 2]: place and size of strings of these sizes that lie end to end."""
-    return np.stack((np.cumsum(sizes) - sizes, sizes), axis=1)
 
 
 def digest(docnos: Any, values: Any) -> bytes:
@@ -164,15 +160,14 @@ class Block:
         alike = np.flatnonzero(self.hashes == hashes[topic]).tolist()
         kept = np.ones(len(topic), bool)
         kept[[record for record in alike if self.docno(record) == self.topics[topic[record]]]] = False
-        starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]
+        starts = starts_of(kept)[self.starts]
         spans, hashes, scores = self.spans[kept], self.hashes[kept], self.scores[kept]
         return Block(self.topics, starts, self.data, spans, hashes, scores, self.before)
 
     def some(self, chosen: Integers) -> "Block":
         """The rankings `chosen`: int64[n]."""
         sizes = np.diff(self.starts)[chosen]
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        records = np.repeat(self.starts[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
+        starts, records = starts_of(sizes), spread(self.starts[chosen], sizes)
         topics = [self.topics[b] for b in chosen.tolist()]
         spans, hashes, scores = self.spans[records], self.hashes[records], self.scores[records]
         return Block(topics, starts, self.data, spans, hashes, scores, self.before)
@@ -187,7 +182,7 @@ class Block:
 
     def digests(self) -> list[bytes]:
         """A hash of each topic's ranking."""
-        ends = np.concatenate(([0], np.cumsum(self.spans[:, 1] + 1)))
+        ends = starts_of(self.spans[:, 1] + 1)
         joined = np.empty(ends[-1], np.uint8)
         join(self.data, self.spans, joined)
         bounds = zip(pairwise(ends[self.starts].tolist()), pairwise(self.starts.tolist()), strict=True)
@@ -403,8 +398,14 @@ class Qrels(Judgements):
 
     def _count(self, least: int, below: int | None) -> Integers:
         counted = (self.level >= max(least, 0)) & (self.level < below if below is not None else True)
-        sums = np.concatenate(([0], np.cumsum(counted)))
+        sums = starts_of(counted)
         return sums[self.documents.starts[1:]] - sums[self.documents.starts[:-1]]
+
+    def ideal_dcg(self, gains: Gains, rank: int) -> Reals:
+        """float64[U]: the DCG of each unit's ideal ranking down to a rank; worked out once."""
+        if (gains, rank) not in self._memo:
+            self._memo[gains, rank] = self.graded(gains).ideal_dcg(np.arange(len(self.documents.starts) - 1), rank)
+        return self._memo[gains, rank]  # type: ignore[return-value]
 
     def graded(self, gains: Gains) -> Graded:
         """Gains and ideal rankings; worked out once for each choice of gains."""

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from trecpy.arrays import starts_of
 from trecpy.errors import TopicError
 from trecpy.kernels import prefs as kernel
 from trecpy.kernels.dtypes import Integers, Reals
@@ -38,7 +39,7 @@ class Preferred:
             rows.append(counts)
             if problem:
                 self.problems[q] = problem
-        self._groups = np.concatenate(([0], np.cumsum([len(counts) for counts in rows]))).astype(np.int64)
+        self._groups = starts_of([len(counts) for counts in rows])
         counts = np.concatenate([np.zeros((0, kernel.NUM_COLUMNS), np.int64), *rows])
         self.fulfilled_ret, self.possible_ret = counts[:, kernel.FUL_RET], counts[:, kernel.POSS_RET]
         self.fulfilled = self.fulfilled_ret + counts[:, kernel.FUL_IMP]
@@ -54,7 +55,7 @@ class Preferred:
 
     def total(self, counts: Integers) -> Integers:
         """int64[Q]: counts: int64[G] added up over each ranking's groups."""
-        sums = np.concatenate(([0], np.cumsum(counts)))
+        sums = starts_of(counts)
         return sums[self._groups[1:]] - sums[self._groups[:-1]]
 
     def group_mean(self, fulfilled: Integers, possible: Integers, guarded: bool = True) -> Reals:

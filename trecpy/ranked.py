@@ -4,7 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trecpy.arrays import spread, starts_of
 from trecpy.kernels.dtypes import Flags, Integers, Reals
+
+ONCE: Integers = np.zeros((0, 3), np.int64)  # Ranked.repeated where no document is ranked twice
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class Ranked:
         number of the judged document, -1 where there is none. What has no row is outside the judgements.
     first, last: int64[M]  ranks of the first and the last document that have the row's score
     tied_pairs: int64[B]  of each topic, pairs of documents of equal score
-    repeated: int64[B, 3]  of each topic, as kernels.rank has it: what is ranked twice
+    repeated: int64[B, 3]  of each topic, as kernels.rank has it: what is ranked twice; or [0, 3] where nothing is
     """
 
     unit: Integers
@@ -38,8 +41,7 @@ class Ranked:
         rows = len(units) * with_rows
         one, none = np.ones(rows, np.int64), np.full(rows, -1)
         starts = np.arange(len(units) + 1) * int(with_rows)
-        nothing = np.zeros(0, np.int64)
-        return cls(units, np.ones(len(units), np.int64), starts, one, none, none, one, one, nothing, nothing)
+        return cls(units, np.ones(len(units), np.int64), starts, one, none, none, one, one, np.zeros(0, np.int64), ONCE)
 
     @property
     def query(self) -> Integers:
@@ -49,21 +51,22 @@ class Ranked:
     @property
     def num_judged(self) -> Integers:
         """int64[Q]: documents ranked that have a level >= 0."""
-        return np.diff(np.concatenate(([0], np.cumsum(self.level >= 0)))[self.row_starts])
+        judged = starts_of(self.level >= 0)[self.row_starts]
+        return judged[1:] - judged[:-1]
 
     def tied(self) -> Integers:
         """int64[n]: the rankings in which a document with a row has the score of another document."""
-        return np.unique(self.query[self.first < self.last])
+        tied = self.first < self.last
+        return np.unique(self.query[tied]) if tied.any() else np.zeros(0, np.int64)
 
     def some(self, chosen: Integers) -> "Ranked":
         """The rankings `chosen`: int64[n]; without tied_pairs and repeated, which are of topics."""
         sizes = np.diff(self.row_starts)[chosen]
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        rows = np.repeat(self.row_starts[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
-        nothing = np.zeros(0, np.int64)
-        unit, num_ret = self.unit[chosen], self.num_ret[chosen]
-        return replace(self._of_rows(rows), unit=unit, num_ret=num_ret, row_starts=starts, tied_pairs=nothing,
-                       repeated=nothing)  # fmt: skip
+        starts, rows = starts_of(sizes), spread(self.row_starts[chosen], sizes)
+        unit, num_ret, pairs = self.unit[chosen], self.num_ret[chosen], np.zeros(0, np.int64)
+        return replace(
+            self.in_order(rows), unit=unit, num_ret=num_ret, row_starts=starts, tied_pairs=pairs, repeated=ONCE
+        )
 
     def cut(self, depth: int | None, judged_only: bool) -> "Ranked":
         """The first `depth` documents of each ranking, of those the ones with a level >= 0 where judged_only."""
@@ -73,8 +76,8 @@ class Ranked:
         kept = self.rank <= depth
         if judged_only:
             kept &= self.level >= 0
-        starts = np.concatenate(([0], np.cumsum(kept)))[self.row_starts]
-        ranked = replace(self._of_rows(kept), num_ret=np.minimum(self.num_ret, depth), row_starts=starts)
+        starts = starts_of(kept)[self.row_starts]
+        ranked = replace(self.in_order(kept), num_ret=np.minimum(self.num_ret, depth), row_starts=starts)
         if not judged_only:
             return ranked
         # What is left moves up, ties with it.
@@ -102,10 +105,10 @@ class Ranked:
         place = np.arange(len(query)) - np.repeat(begins, sizes)
         # Documents without a row, which are outside the judgements, stand between the upper and the lower ones.
         rank = np.where(upper[order] == best, first + place, last - np.repeat(sizes, sizes) + 1 + place)
-        return replace(self._of_rows(order), rank=rank, first=rank, last=rank)
+        return replace(self.in_order(order), rank=rank, first=rank, last=rank)
 
-    def _of_rows(self, rows: Integers | Flags) -> "Ranked":
-        """The same with other rows, or rows in another order."""
+    def in_order(self, rows: Integers | Flags) -> "Ranked":
+        """The same with some of its rows, or rows in another order."""
         return replace(
             self,
             rank=self.rank[rows],

@@ -52,11 +52,11 @@ class Tied:
     """
     Rankings in which ties touch judged documents, kept to say how far values could move.
 
-    plan: what was asked for; ranking: the key of these rankings there
+    plan: what was asked for; ranking: number of this way to rank there
     """
 
     plan: Any
-    ranking: Protocol
+    ranking: int
     topics: list[bytes]
     ranked: Ranked
 

@@ -1,0 +1,32 @@
+"""What is done to arrays in many places. Knows nothing of rankings."""
+
+from typing import Any
+
+import numpy as np
+
+from trecpy.kernels.dtypes import Integers, Reals
+
+
+def starts_of(sizes: Any) -> Integers:
+    """int64[N+1]: where each of N parts begins that lie end to end, and where the last one ends; sizes: int[N]."""
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(np.asarray(sizes, np.int64), out=starts[1:])
+    return starts
+
+
+def end_to_end(sizes: Integers) -> Integers:
+    """int64[N, 2]: place and size of strings of these sizes that lie end to end."""
+    return np.stack((np.cumsum(sizes) - sizes, sizes), axis=1)
+
+
+def spread(begins: Integers, sizes: Integers) -> Integers:
+    """int64[sum of sizes]: begins[0], begins[0] + 1, ..., sizes[0] of them, then those from begins[1] on."""
+    starts = starts_of(sizes)
+    return np.repeat(begins - starts[:-1], sizes) + np.arange(starts[-1])
+
+
+def divided(part: Any, whole: Any, where: Any) -> Reals:
+    """float64[N]: part / whole where that is asked for: bool[N], 0 elsewhere."""
+    result = np.zeros(len(where))
+    np.divide(part, whole, out=result, where=where)
+    return result
