@@ -32,7 +32,7 @@ _FNV_PRIME = np.uint64(0x100000001B3)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _32 = np.uint64(32)
 _LOW32 = np.uint64(0xFFFFFFFF)
-_ZERO, _ONE, _TEN = np.uint64(0), np.uint64(1), np.uint64(10)
+_ZERO, _ONE, _TEN, _128 = np.uint64(0), np.uint64(1), np.uint64(10), np.uint64(128)
 _11, _52, _63 = np.uint64(11), np.uint64(52), np.uint64(63)
 _HALF, _BELOW_HALF, _TAIL = np.uint64(0x400), np.uint64(0x3FF), np.uint64(0x7FF)
 _NEARLY = np.uint64(0xFFFFFFFFFFFFFFF0)
@@ -405,11 +405,19 @@ def last_topic(data: Bytes, start: int, stop: int, comments: int) -> int:
 
 @compiled
 def count_lines(data: Bytes, start: int, stop: int) -> int:
-    """How many lines end in data[start:stop]."""
-    count = 0
-    for i in range(start, stop):
-        count += data[i] == 10
-    return count
+    """How many lines end in data[start:stop]; counted in single bytes, of which a processor adds many at a time."""
+    count = np.int64(0)
+    i, end = np.uint64(start), np.uint64(stop)
+    while i + _128 <= end:
+        some = np.uint8(0)
+        for j in range(128):
+            some = np.uint8(some + np.uint8(data[i + np.uint64(j)] == 10))
+        count += np.int64(some)
+        i += _128
+    while i < end:
+        count += np.int64(data[i] == 10)
+        i += _ONE
+    return int(count)
 
 
 @compiled
