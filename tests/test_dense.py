@@ -67,6 +67,44 @@ def test_sorted_and_counted_ranks_are_the_same(given_matrices: tuple[Any, Any]) 
     assert repr(dense.to_dict()) == repr(trecpy.evaluate(qrels, run, ["map", "ndcg", "bpref"]).to_dict())
 
 
+@given(matrices(), st.booleans())
+def test_labels_of_0_count_where_they_matter(given_matrices: tuple[Any, Any], with_bpref: bool) -> None:
+    scores, labels = given_matrices
+    names = ["map", "ndcg", "num_ret", "P_2", *["bpref"] * with_bpref]
+    qrels, run = as_dicts(scores, labels)
+    dense = trecpy.evaluate_dense(scores, labels, names, topics=list(run))
+    assert repr(dense.to_dict()) == repr(trecpy.evaluate(qrels, run, names).to_dict())
+    assert (dense.counts.tied_pairs, dense.counts.ranked_judged) == (None, None)
+
+
+def test_fractions_as_labels() -> None:
+    scores, labels = [[3.0, 2.0, 1.0]], [[0.25, np.nan, 0.75]]
+    found = trecpy.evaluate_dense(scores, labels, ["DCG@3", "P_1"], gains="float", relevance_level=0.5, outside=[[1]])
+    assert found.summary == {"P_1": 0.0, "DCG@3": 0.25 + 0.75 / 2}
+    with pytest.raises(
+        InputError, match=r"labels: row 0, column 0: expected an integer level, found 0.25; gains='float'"
+    ):
+        trecpy.evaluate_dense(scores, labels, "map")
+
+
+def test_what_is_wrong_is_named_where_it_was_given() -> None:
+    scores, topics, docnos = np.array([[1.0, 2.0], [np.nan, 1.0]]), ["b", "a"], [["x", "y"], ["y", "x"]]
+    with pytest.raises(InputError, match="scores: row 1, column 0: expected a number, found nan"):
+        trecpy.evaluate_dense(scores, np.ones((2, 2), int), "map", topics=topics, docnos=docnos)
+    many = np.ones((3, 40))
+    many[2, 7] = np.nan
+    with pytest.raises(InputError, match="scores: row 2, column 7: expected a number, found nan"):
+        trecpy.evaluate_dense(many, np.ones((3, 40), int), "map")
+
+
+def test_the_ranks_of_labels_have_a_fingerprint() -> None:
+    labels = [[1, 0, 2]]
+    first, again, other = (trecpy.evaluate_dense(scores, labels, "map").fingerprint for scores in
+                           ([[3.0, 2.0, 1.0]], [[3.5, 2.0, 1.0]], [[1.0, 2.0, 3.0]]))  # fmt: skip
+    assert first == again
+    assert (first["run"] == other["run"], first["qrels"] == other["qrels"]) == (False, True)
+
+
 def test_a_constant_score_gains_nothing_from_a_gold_in_column_0() -> None:
     assert trecpy.evaluate_dense(np.ones((1, 4)), [[1, 0, 0, 0]], "RR")["RR"] == 1 / 4
 

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from oracles import by_topic, ours
 from strategies import Collection, collections
 
+import trecpy
 from trecpy.errors import NothingScoredError
+from trecpy.numbers import strtod
 from trecpy.protocol import Compat, Protocol
 from trecpy.registry import catalogue
 
@@ -102,6 +104,20 @@ def test_missing_topics_count_as_zero_with_c(collection: Collection) -> None:
     assert full.counts.missing == some.counts.missing == len(collection.qrels) - len(some.topics)
     for column, a, b in zip(some.columns, some.summary(), full.summary(), strict=True):
         assert a * len(some.topics) == pytest.approx(b * len(collection.qrels), rel=1e-12), column.name
+
+
+@given(collections(), st.integers(1, 3))
+def test_documents_judged_not_relevant_matter_where_that_is_declared(collection: Collection, level: int) -> None:
+    """Matrices leave such documents out for the other measures."""
+    positive = {t: {d: v for d, v in docs.items() if v > 0} for t, docs in collection.qrels.items()}
+    run = {t: {d: strtod(s.encode())[0] for d, s in docs.items()} for t, docs in collection.run.items()}
+    names = [name for name, each in catalogue().items() if each.needs == ("qrels",) and not each.nonrelevant]
+    for gains in ("level", "exp"):
+        whole, part = (
+            trecpy.evaluate(qrels, run, [*names, "RR@2", "ERR@3"], relevance_level=level, gains=gains)
+            for qrels in (collection.qrels, positive)
+        )
+        assert repr(whole.to_dict()) == repr(part.to_dict())
 
 
 @given(collections(lowest=0))

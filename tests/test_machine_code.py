@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trecpy.kernels import _native, rank, walk
+from trecpy.kernels import _native, walk
 
 # Sums 1, 2, ... within two groups and says whether numba was loaded for it.
 SCRIPT = """
@@ -213,11 +213,10 @@ def test_the_command_needs_no_numba_when_its_code_is_kept() -> None:
 
 
 def test_which_kernels_have_code() -> None:
-    scores = np.array([[3.0, 1.0, 2.0]])
-    better = np.empty(1, np.int64)
-    rank.count_better(scores, np.zeros(1, np.int64), np.ones(1, np.int64), better)
-    assert better.tolist() == [2]
-    assert rank.count_better._code is not None  # type: ignore[attr-defined]
+    terms, total = np.array([1.0, 2.0]), np.empty(2)
+    walk.running(terms, np.array([0, 2]), total)
+    assert total.tolist() == [1.0, 3.0]
+    assert walk.running._code is not None  # type: ignore[attr-defined]
 
 
 # The linker, on an object file with one section of code.

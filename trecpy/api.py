@@ -18,7 +18,7 @@ from trecpy.kernels.dtypes import Reals
 from trecpy.names import key_of, parse_name, parse_names
 from trecpy.packed import Judgements
 from trecpy.protocol import Protocol, chosen_protocol
-from trecpy.scores import Counts, Scores
+from trecpy.scores import NOT_COUNTED, Counts, Scores
 from trecpy.text import described, quoted
 
 Measures = object  # a name, a measure of ir_measures, or several of them
@@ -313,7 +313,11 @@ def merge(*evaluations: Evaluation) -> Evaluation:
         present=frozenset().union(*(part.present for part in parts)),
         unjudged=frozenset().union(*(part.unjudged for part in parts)) - judged.keys(),
         without_relevant=sum(part.without_relevant for part in parts),
-        counted=np.sum([part.counted for part in parts], axis=0),
+        counted=np.where(
+            np.any([part.counted == NOT_COUNTED for part in parts], axis=0),
+            NOT_COUNTED,
+            np.sum([part.counted for part in parts], axis=0),
+        ),
         notes=list(dict.fromkeys(note for part in parts for note in part.notes)),
         tied=[tied for part in parts for tied in part.tied],
         digests={topic: digest for part in parts for topic, digest in part.digests.items()},

@@ -19,7 +19,7 @@ from trecpy.preferences import Preferred
 from trecpy.protocol import Protocol
 from trecpy.ranked import Ranked
 from trecpy.registry import Column, Cutoffs, LevelGains
-from trecpy.scores import DROPPED, RANKED, RANKED_JUDGED, TIED_PAIRS, Scores, Tied
+from trecpy.scores import DROPPED, NOT_COUNTED, RANKED, RANKED_JUDGED, TIED_PAIRS, Scores, Tied
 from trecpy.text import described, plural, quoted, shown
 
 T = TypeVar("T")
@@ -313,7 +313,22 @@ def score_ranked(plan: Plan, ranked: Ranked) -> Scores:
     scorer = _Scorer(plan, witness=True)
     every = np.arange(len(plan.judgements.topics))
     scorer.fill(every, [ranked] * len(plan.rankings))
+    scorer.counted[[RANKED_JUDGED, TIED_PAIRS]] = NOT_COUNTED
     return scorer.result(np.ones(len(every), bool), np.ones(len(every), bool))
+
+
+def reads_nonrelevant(columns: Sequence[Column], protocol: Protocol) -> bool:
+    """Does any value depend on which documents are judged not relevant, instead of not at all?"""
+    for column in columns:
+        own = column.under(protocol)
+        gains = [Gains.of(own.gains)]
+        if isinstance(column.measure.parameters, LevelGains):
+            gains.append(column.parameter[0])
+        if column.measure.nonrelevant or own.relevance_level <= 0 or own.judged_only:
+            return True
+        if any(level <= 0 for each in gains for level in each.named):
+            return True
+    return False
 
 
 def tie_range(scores: Scores) -> tuple[Scores, Scores]:
@@ -510,7 +525,7 @@ class _Scorer:
             else frozenset(names[p] for p in np.flatnonzero(present).tolist()),
             unjudged=frozenset(self.unjudged),
             without_relevant=self._without_relevant(chosen),
-            counted=self.counted.sum(axis=1),
+            counted=np.maximum(self.counted.sum(axis=1), NOT_COUNTED),
             notes=list(self._notes()),
             tied=self.tied,
             digests=self.digests,

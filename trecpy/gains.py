@@ -183,6 +183,17 @@ def _at(values: Reals, places: Integers, where: Flags) -> Reals:
     return result
 
 
+def _descending(level: Integers, unit: Integers) -> Integers:
+    """int64[J]: levels >= 0, the largest of each unit first. unit: int64[J], ascending."""
+    largest = int(level.max(initial=0))
+    bits = largest.bit_length()
+    if bits + int(unit.max(initial=0)).bit_length() > 62:
+        return level[np.lexsort((-level, unit))]
+    key = np.sort((unit << bits) | (largest - level))  # values alone are sorted several times as fast as places
+    descending: Integers = largest - (key & ((1 << bits) - 1))
+    return descending
+
+
 def grade(
     level: Integers, grades: Reals | None, starts: Integers, top: Integers, gains: Gains, discounts: Reals
 ) -> Graded:
@@ -226,15 +237,19 @@ def grade(
             empty[units] = table.last <= 0
             ordered = ordered and table.ordered
     judged = np.flatnonzero(level >= 0)
-    order = judged[np.lexsort((-place[judged], unit[judged]))]
-    gain = ideal_gain[order]
+    lines = unit[judged]
+    if gains.pairs:
+        gain = ideal_gain[judged[np.lexsort((-place[judged], lines))]]
+    else:
+        descending = _descending(level[judged], lines)
+        gain = gains.worth(descending.astype(float)) if grades is None else np.append(grades, 0.0)[descending]
     # An ideal ranking ends before the first gain that is not above 0; that one is its term.
-    bounds = np.searchsorted(unit[order], np.arange(len(top) + 1))
+    bounds = np.searchsorted(lines, np.arange(len(top) + 1))
     stops = np.append(np.flatnonzero(gain <= 0), len(gain))
     end = np.minimum(stops[np.searchsorted(stops, bounds[:-1])], bounds[1:])
     term = _at(gain, end, end < bounds[1:])
     end = np.where(empty, bounds[:-1], end)
-    kept = np.arange(len(gain)) < end[unit[order]]
+    kept = np.arange(len(gain)) < end[lines]
     gain = gain[kept]
     lengths = end - bounds[:-1]
     ideal_starts = starts_of(lengths)

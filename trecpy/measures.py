@@ -142,7 +142,7 @@ def r_precision(docs: Judged) -> Reals:
     return ratio(docs.found_at(np.minimum(docs.num_ret, docs.num_rel)), docs.num_rel)
 
 
-@declare("bpref", sets=_OFFICIAL)
+@declare("bpref", sets=_OFFICIAL, nonrelevant=True)
 def bpref(docs: Judged) -> Reals:
     """
     How rarely judged nonrelevant documents stand above relevant ones; documents without a judgement are passed over.
@@ -204,6 +204,7 @@ def precision(docs: Judged, k: int) -> Reals:
     sets=("all_trec",),
     text=True,
     zero_if_missing=True,
+    nonrelevant=True,
 )
 def relevance_string(docs: Judged, parameters: tuple[float, ...]) -> list[bytes]:
     """
@@ -240,7 +241,7 @@ def recall(docs: Judged, k: int) -> Reals:
     return ratio(docs.found(k), docs.num_rel)
 
 
-@declare("infAP", sets=("all_trec",))
+@declare("infAP", sets=("all_trec",), nonrelevant=True)
 def inferred_ap(docs: Judged) -> Reals:
     """
     Inferred average precision: average precision estimated from a pool of which only a sample was judged.
@@ -261,7 +262,7 @@ def inferred_ap(docs: Judged) -> Reals:
     return _by_num_rel(docs, docs.sum(np.where(docs.is_relevant, np.where(above > 0, expected, 1.0), 0.0)))
 
 
-@declare("gm_bpref", aggregate=Aggregate.GEOMETRIC, sets=("all_trec",))
+@declare("gm_bpref", aggregate=Aggregate.GEOMETRIC, sets=("all_trec",), nonrelevant=True)
 def gm_bpref(docs: Judged) -> Reals:
     """
     Geometric mean of bpref over topics.
@@ -567,7 +568,14 @@ def set_f(docs: Judged, parameters: tuple[float, ...]) -> Reals:
     return np.where(docs.num_rel_ret > 0, ((x + 1) * p * q) / (x * p + q), 0.0)
 
 
-@declare("num_nonrel_judged_ret", aggregate=Aggregate.SUM, sets=("all_trec",), integer=True, higher_is_better=False)
+@declare(
+    "num_nonrel_judged_ret",
+    aggregate=Aggregate.SUM,
+    sets=("all_trec",),
+    integer=True,
+    higher_is_better=False,
+    nonrelevant=True,
+)
 def num_nonrel_judged_ret(docs: Judged) -> Integers:
     """
     Number of ranked documents that are judged and not relevant.
@@ -812,7 +820,7 @@ def yaap(docs: Judged) -> Reals:
     return libm(math.log, (1 + s) / ((1 + docs.num_rel) - s))
 
 
-@declare("rbp", LevelGains(persistence=0.9), sets=("all_trec",), since="10.0")
+@declare("rbp", LevelGains(persistence=0.9), sets=("all_trec",), since="10.0", nonrelevant=True)
 def rank_biased_precision(docs: Judged, parameters: tuple[Gains, float]) -> Reals:
     """
     Rank-biased precision: the gain per document seen by a reader who goes on with probability p.
@@ -844,6 +852,7 @@ def rank_biased_precision(docs: Judged, parameters: tuple[Gains, float]) -> Real
     since="10.0",
     zero_if_missing=True,
     higher_is_better=False,
+    nonrelevant=True,
 )
 def rbp_residual(docs: Judged, parameters: tuple[Gains, float]) -> Reals:
     """
@@ -860,7 +869,15 @@ def rbp_residual(docs: Judged, parameters: tuple[Gains, float]) -> Reals:
     return np.where(docs.not_judged() > 0, residual, 0.0)
 
 
-@declare("unj", Cutoffs((5, 10, 20)), sets=("all_trec",), since="10.0", zero_if_missing=True, higher_is_better=False)
+@declare(
+    "unj",
+    Cutoffs((5, 10, 20)),
+    sets=("all_trec",),
+    since="10.0",
+    zero_if_missing=True,
+    higher_is_better=False,
+    nonrelevant=True,
+)
 def unjudged(docs: Judged, k: int) -> Reals:
     """
     Share of documents without a judgement at ranks 1..cutoff.
@@ -931,7 +948,7 @@ def expected_reciprocal_rank(docs: Judged, k: int) -> Reals:
     return docs.cascade(np.exp2(docs.value - docs.protocol.max_grade) - np.exp2(-float(docs.protocol.max_grade)), k)
 
 
-@declare("Judged", OptionalCutoffs(), since="trecpy")
+@declare("Judged", OptionalCutoffs(), since="trecpy", nonrelevant=True)
 def judged_share(docs: Judged, k: int = EVERY) -> Reals:
     """
     Share of judged documents, those judged below 0 too.

@@ -4,6 +4,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -219,11 +220,12 @@ class Judgements:
     documents: Documents
     level: Integers
     ties: int = kernel.LARGER_FIRST
-    places: dict[bytes, int] = field(init=False, repr=False)
     _names: list[list[str]] = field(default_factory=list, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "places", {topic: t for t, topic in enumerate(self.topics)})
+    @cached_property
+    def places(self) -> dict[bytes, int]:
+        """Topic -> its place."""
+        return {topic: t for t, topic in enumerate(self.topics)}
 
     def find(self, topics: Sequence[bytes]) -> Integers:
         """int64[B]: place of each topic among the judged ones, -1 where it is not judged."""

@@ -262,6 +262,7 @@ class Measure:
     zero_if_missing: a topic that the run lacks has 0 instead of what the formula gives for one document outside the
         qrels; for columns named by given parameters that holds only where these are cutoffs
     higher_is_better: of two values, is the larger the better one?
+    nonrelevant: does it depend on which documents are judged not relevant, instead of not at all?
     expected: linear in the words that trecpy.expected has, so that it can be averaged over orders of ties
     """
 
@@ -276,6 +277,7 @@ class Measure:
     since: Since
     zero_if_missing: bool
     higher_is_better: bool
+    nonrelevant: bool
     expected: bool
 
     @property
@@ -361,6 +363,7 @@ def declare(
     since: Since = "9.0.8",
     zero_if_missing: bool = False,
     higher_is_better: bool = True,
+    nonrelevant: bool = False,
     expected: bool = False,
 ) -> Callable[[F], F]:
     """Declare a measure; what it decorates is the formula, and stays an ordinary function."""
@@ -378,6 +381,7 @@ def declare(
             since,
             zero_if_missing,
             higher_is_better,
+            nonrelevant,
             expected,
         )
         return formula
@@ -410,7 +414,13 @@ def measure(
     if name in catalogue() or any(name in nicknames(compat) for compat in COMPATS):
         raise MeasureError(f"measure: expected a name that is free, found {quoted(name)}, which is a measure or a set")
     return declare(
-        name, parameters, aggregate=aggregate, since="trecpy", higher_is_better=higher_is_better, expected=expected
+        name,
+        parameters,
+        aggregate=aggregate,
+        since="trecpy",
+        higher_is_better=higher_is_better,
+        nonrelevant=True,  # for all that is known
+        expected=expected,
     )
 
 

@@ -28,8 +28,8 @@ class Counts:
     judged, run: topics of the judgements, of the run; scored: with values; missing: judged, not in the run
     without_relevant: scored topics without a relevant document
     ranked: documents of the scored rankings, after depth and judged_only; ranked_judged: those with a level >= 0
-    tied_pairs: pairs of documents of one ranking with equal scores; dropped: documents that were ranked twice, the
-        second ones
+    tied_pairs: pairs of documents of one ranking with equal scores; it and ranked_judged are None for matrices
+    dropped: documents that were ranked twice, the second ones
     """
 
     judged: int
@@ -38,13 +38,14 @@ class Counts:
     missing: int
     without_relevant: int
     ranked: int
-    ranked_judged: int
-    tied_pairs: int
+    ranked_judged: int | None
+    tied_pairs: int | None
     dropped: int
 
 
 # What is counted in each ranking, as Counts has it.
 RANKED, RANKED_JUDGED, TIED_PAIRS, DROPPED = range(4)
+NOT_COUNTED = -1
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,13 @@ class Scores:
             missing=len(self.judged) - len(self.present),
             without_relevant=self.without_relevant,
             ranked=int(self.counted[RANKED]),
-            ranked_judged=int(self.counted[RANKED_JUDGED]),
-            tied_pairs=int(self.counted[TIED_PAIRS]),
+            ranked_judged=self._count(RANKED_JUDGED),
+            tied_pairs=self._count(TIED_PAIRS),
             dropped=int(self.counted[DROPPED]),
         )
+
+    def _count(self, number: int) -> int | None:
+        return int(self.counted[number]) if self.counted[number] != NOT_COUNTED else None
 
     @property
     def averaged(self) -> int:

@@ -1,6 +1,8 @@
-"""Ranks of a few documents among sorted scores, without ordering the others."""
+"""Ranks of judged documents among scores, without ordering the others."""
 
-from trecpy.kernels._jit import compiled
+import numpy as np
+
+from trecpy.kernels._jit import compiled, inlined
 from trecpy.kernels.dtypes import Integers, Reals
 
 # Columns of a row.
@@ -9,8 +11,48 @@ ROW_SIZE = 5
 
 NEGATIVE = -2  # level of a document that is judged below 0
 
-# How far apart elements are that are compared, the largest step first (Ciura 2001); one further below 3 times as far.
+# How far apart are elements that are compared, each time against the next (Ciura 2001).
 _GAP_GROWTH = 2.25
+
+
+@inlined
+def _sort(rows: Integers, base: int, end: int) -> None:
+    """Sort the rows base..end-1 by FIRST: Shell's sort."""
+    gap = 1
+    while gap < end - base:
+        gap = int(gap * _GAP_GROWTH) + 1
+    while gap > 0:
+        for i in range(base + gap, end):
+            rank, level, document = rows[RANK, i], rows[LEVEL, i], rows[DOCUMENT, i]
+            first, last = rows[FIRST, i], rows[LAST, i]
+            k = i
+            while k - gap >= base and rows[FIRST, k - gap] > first:
+                for column in range(ROW_SIZE):
+                    rows[column, k] = rows[column, k - gap]
+                k -= gap
+            rows[RANK, k], rows[LEVEL, k], rows[DOCUMENT, k] = rank, level, document
+            rows[FIRST, k], rows[LAST, k] = first, last
+        gap = 0 if gap == 1 else max(1, int(gap / _GAP_GROWTH))
+
+
+@inlined
+def _below(scores: Reals, begin: int, end: int, wanted: float) -> int:
+    """The first place of ascending scores[begin:end] that is not below a score; end where all are."""
+    low, left = begin, end - begin
+    while left > 1:
+        half = left >> 1
+        low = low + half if scores[low + half - 1] < wanted else low  # a choice without a jump: nobody could foresee it
+        left -= half
+    return low + 1 if left == 1 and scores[low] < wanted else low
+
+
+@inlined
+def _same(scores: Reals, begin: int, end: int, wanted: float) -> int:
+    """How many of scores[begin:end] are equal to a score, from the first on."""
+    i = begin
+    while i < end and scores[i] == wanted:
+        i += 1
+    return i - begin
 
 
 @compiled
@@ -52,41 +94,90 @@ def locate(
             wanted = score[m]
             if wanted != wanted:
                 continue
-            low, high = begin, end
-            while low < high:  # to the first score that is not below
-                middle = (low + high) // 2
-                if scores[middle] < wanted:
-                    low = middle + 1
-                else:
-                    high = middle
-            last = end - low
-            high = end
-            while low < high:  # to the first score that is above
-                middle = (low + high) // 2
-                if scores[middle] <= wanted:
-                    low = middle + 1
-                else:
-                    high = middle
+            low = _below(scores, begin, end, wanted)
+            first, last = end - low - _same(scores, low, end, wanted) + 1, end - low
             j = judged[b] + m - judged_starts[b]
-            rows[FIRST, row], rows[LAST, row] = end - low + 1, last
+            rows[RANK, row], rows[FIRST, row], rows[LAST, row] = first, first, last
             rows[LEVEL, row], rows[DOCUMENT, row] = level[j] if level[j] >= 0 else NEGATIVE, j
-            tied += last > end - low + 1
+            tied += last > first
             row += 1
-        gap = 1
-        while gap < row - base:
-            gap = int(gap * _GAP_GROWTH) + 1
-        while gap > 0:  # Shell's sort, by FIRST
-            for i in range(base + gap, row):
-                first, last = rows[FIRST, i], rows[LAST, i]
-                its_level, document = rows[LEVEL, i], rows[DOCUMENT, i]
-                k = i
-                while k - gap >= base and rows[FIRST, k - gap] > first:
-                    for column in range(1, ROW_SIZE):
-                        rows[column, k] = rows[column, k - gap]
-                    k -= gap
-                rows[FIRST, k], rows[LAST, k], rows[LEVEL, k], rows[DOCUMENT, k] = first, last, its_level, document
-            gap = 0 if gap == 1 else max(1, int(gap / _GAP_GROWTH))
-        for i in range(base, row):
-            rows[RANK, i] = rows[FIRST, i]
+        _sort(rows, base, row)
         row_starts[b + 1] = row
     return tied
+
+
+@compiled
+def place(
+    scores: Reals,
+    ascending: Reals,
+    starts: Integers,
+    column: Integers,
+    level: Integers,
+    document: Integers,
+    at_rank: Integers,
+    ties: Integers,
+    rows: Integers,
+    num_ret: Integers,
+) -> int:
+    """
+    Write a row for each judged candidate of a matrix, the best rank first; return a line with a NaN in it, or -1.
+
+    Reads
+        scores: float64[Q, D]  -inf where there is no candidate
+        ascending: float64[Q, D]  each line sorted, or float64[Q, 0]: ranks are counted, which is faster for a few
+        starts: int64[Q+1]; column, level, document: int64[M]  judged candidates of line q are
+            column[starts[q]:starts[q+1]], with their levels and numbers
+    Scratch
+        at_rank: int64[D+1], -1 (as given); ties: int64[2, most judged candidates of a line]
+    Writes
+        rows: int64[ROW_SIZE, M]  of equal scores the later column is ranked first
+        num_ret: int64[Q]  candidates of each line
+    """
+    width, ordered = scores.shape[1], ascending.shape[1] > 0
+    for q in range(len(scores)):
+        line = scores[q]
+        padding = 0
+        if ordered:
+            sorted_line = ascending[q]
+            if width > 0 and sorted_line[width - 1] != sorted_line[width - 1]:
+                return q
+            padding = _same(sorted_line, 0, width, -np.inf)
+        else:
+            numbers = 0
+            for j in range(width):
+                padding += line[j] == -np.inf
+                numbers += line[j] == line[j]
+            if numbers < width:
+                return q
+        num_ret[q] = width - padding
+        begin = starts[q]
+        best, worst = width, 1
+        for m in range(begin, starts[q + 1]):
+            at = column[m]
+            wanted = line[at]
+            better, same, behind = 0, 0, 0
+            if ordered:
+                low = _below(sorted_line, 0, width, wanted)
+                same = _same(sorted_line, low, width, wanted)
+                better = width - low - same
+            else:
+                for j in range(width):
+                    better += line[j] > wanted
+                    same += line[j] == wanted
+            if same > 1:
+                for j in range(at + 1, width):
+                    behind += line[j] == wanted
+            rank = better + 1 + behind
+            ties[0, m - begin], ties[1, m - begin] = better + 1, better + same
+            at_rank[rank] = m
+            best, worst = min(best, rank), max(worst, rank)
+        # No two candidates have one rank: they are in order there.
+        row = begin
+        for rank in range(best, worst + 1):
+            m = at_rank[rank]
+            if m >= 0:
+                rows[RANK, row], rows[LEVEL, row], rows[DOCUMENT, row] = rank, level[m], document[m]
+                rows[FIRST, row], rows[LAST, row] = ties[0, m - begin], ties[1, m - begin]
+                row += 1
+                at_rank[rank] = -1
+    return -1
