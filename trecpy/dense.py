@@ -148,14 +148,14 @@ def _labelled(labels: Any, what: str, scores: Reals | None, least: int, protocol
         raise InputError(f"{what}: expected levels [queries, documents], found {array.dtype} {list(array.shape)}")
     if scores is not None and array.shape != scores.shape:
         raise InputError(f"{what}: expected shape {list(scores.shape)} as scores have, found {list(array.shape)}")
+    flat = np.ascontiguousarray(array).reshape(-1)
     with np.errstate(invalid="ignore"):  # NaN is not judged
-        chosen = np.flatnonzero(array > 0 if least else array >= 0)
-    query, column = np.divmod(chosen, max(array.shape[1], 1))
+        chosen = np.flatnonzero(flat > 0 if least else flat >= 0)
     if scores is not None:
-        there = scores[query, column] != -np.inf
-        if not there.all():
-            query, column = query[there], column[there]
-    value = array[query, column]
+        there = scores.reshape(-1).take(chosen) != -np.inf
+        chosen = chosen if there.all() else chosen[there]
+    value = flat.take(chosen)
+    query, column = np.divmod(chosen, max(array.shape[1], 1))
     if array.dtype.kind == "f":
         fine = np.isfinite(value) if protocol.gains == "float" else (value == np.trunc(value)) & (value < 2.0**63)
     else:
@@ -239,7 +239,7 @@ def _ranked(scores: Reals, candidates: _Labelled, level: Integers, document: Int
     starts = starts_of(np.bincount(candidates.query, minlength=queries))
     rows, num_ret = np.empty((kernel.ROW_SIZE, len(level)), np.int64), np.empty(queries, np.int64)
     at_rank = np.full(width + 1, -1)
-    ties = np.empty((2, int(np.diff(starts).max())), np.int64)
+    spare = np.empty((4, int(np.diff(starts).max()) + 1), np.int64)
     few = len(level) <= _FEW * queries
     step = queries if few else max(1, _CACHED // max(width, 1))
     for begin in range(0, queries, step):
@@ -247,7 +247,7 @@ def _ranked(scores: Reals, candidates: _Labelled, level: Integers, document: Int
         ascending = np.zeros((min(step, queries - begin), 0)) if few else np.sort(scores[lines], axis=1)
         bounds = starts[begin : begin + step + 1]
         if kernel.place(
-            scores[lines], ascending, bounds, candidates.column, level, document, at_rank, ties, rows, num_ret[lines]
+            scores[lines], ascending, bounds, candidates.column, level, document, at_rank, spare, rows, num_ret[lines]
         ) >= 0:  # fmt: skip
             return None
     rank, level, document, first, last = rows

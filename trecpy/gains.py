@@ -8,11 +8,12 @@ that gains closer than 1, or further apart than 2**31, are not ordered; its doub
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from trecpy.arrays import starts_of
+from trecpy.arrays import spread, starts_of
 from trecpy.errors import ParameterError
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 from trecpy.kernels.walk import running
@@ -150,25 +151,36 @@ class GainTable:
 @dataclass(frozen=True)
 class Graded:
     """
-    The gains of all judged documents, and the ideal ranking of each unit of judgements: best first, gains above 0 only.
+    What judged documents are worth, and the ideal ranking of each unit of judgements: best first, gains above 0 only.
 
-    document: float64[J], outside: float64[U]  gain of each judged document, and of any other in a unit's ranking
+    worth: what document gains are made from; outside: float64[U]  gain of any other document in a unit's ranking
     lowest, highest: float64[U]  of the unit's gain table
     gain: float64[M], starts: int64[U+1]  the ideal rankings; dcg: float64[M]  sum of gain/log2(rank+1) so far
-    total: float64[U]  sum of the ideal gains; term: float64[U]  the gain behind the last of them, 0 where none is
+    term: float64[U]  the gain behind the last of them, 0 where none is
     ordered: are all gain tables sorted by gain?
     """
 
-    document: Reals
+    worth: "_Worth"
     outside: Reals
     lowest: Reals
     highest: Reals
     gain: Reals
     starts: Integers
     dcg: Reals
-    total: Reals
     term: Reals
     ordered: bool
+
+    @cached_property
+    def document(self) -> Reals:
+        """float64[J]: the gain of each judged document."""
+        return self.worth.documents()
+
+    @cached_property
+    def total(self) -> Reals:
+        """float64[U]: the sum of each unit's ideal gains."""
+        sums = np.empty(len(self.gain))
+        running(self.gain, self.starts, sums)
+        return _at(sums, self.starts[1:] - 1, self.starts[1:] > self.starts[:-1])
 
     def ideal_dcg(self, units: Integers, rank: Integers | int) -> Reals:
         """float64[Q]: the ideal DCG of units: int64[Q] at a rank, or at the last document of a shorter one; or 0."""
@@ -183,11 +195,52 @@ def _at(values: Reals, places: Integers, where: Flags) -> Reals:
     return result
 
 
+@dataclass(frozen=True)
+class _Worth:
+    """Judged levels: int64[J], the fractions that they stand for or None, and gains without pairs."""
+
+    level: Integers
+    grades: Reals | None
+    gains: Gains
+
+    def of(self, level: Integers) -> Reals:
+        """float64[n]: what levels are worth, 0 where they are below 0."""
+        if self.grades is None:
+            return self.gains.worth(np.maximum(level, 0).astype(float))
+        return np.where(level >= 0, np.append(self.grades, 0.0)[level], 0.0)
+
+    def documents(self) -> Reals:
+        """float64[J]: the gain of each judged document."""
+        return self.of(self.level)
+
+    def ideal(self, starts: Integers) -> tuple[Reals, Integers]:
+        """float64[M], int64[U+1]: the gains above 0 of each unit, largest first, and where units begin."""
+        nothing = 0 if self.grades is None else int(np.searchsorted(self.grades, 0.0, "right")) - 1
+        chosen = self.level > nothing
+        bounds = starts_of(chosen)[starts]
+        unit = np.repeat(np.arange(len(starts) - 1), np.diff(bounds))
+        return self.of(_descending(self.level if chosen.all() else self.level[chosen], unit)), bounds
+
+
+@dataclass(frozen=True)
+class _Listed(_Worth):
+    """The same for gains with pairs. document: float64[J]  worked out already."""
+
+    document: Reals
+
+    def documents(self) -> Reals:
+        """float64[J]: the gain of each judged document."""
+        return self.document
+
+
 def _descending(level: Integers, unit: Integers) -> Integers:
     """int64[J]: levels >= 0, the largest of each unit first. unit: int64[J], ascending."""
-    largest = int(level.max(initial=0))
+    largest, units = int(level.max(initial=0)), int(unit.max(initial=0)) + 1
+    if (largest + 1) * units <= 2 * len(level):  # count how often each level comes
+        counts = np.bincount(unit * (largest + 1) + (largest - level), minlength=units * (largest + 1))
+        return np.repeat(np.tile(np.arange(largest, -1, -1), units), counts)
     bits = largest.bit_length()
-    if bits + int(unit.max(initial=0)).bit_length() > 62:
+    if bits + units.bit_length() > 62:
         return level[np.lexsort((-level, unit))]
     key = np.sort((unit << bits) | (largest - level))  # values alone are sorted several times as fast as places
     descending: Integers = largest - (key & ((1 << bits) - 1))
@@ -204,58 +257,58 @@ def grade(
     grades: float64[n]  where levels stand for fractions: which
     discounts: float64[longest unit + 1]  log2(rank + 1)
     """
-    unit = np.repeat(np.arange(len(top)), np.diff(starts))
-    known, most = np.maximum(level, 0), np.maximum(top, 0)
-    if grades is None:
-        document, highest = gains.worth(known.astype(float)), gains.worth(most.astype(float))
-    elif len(grades):
-        document, highest = np.where(level >= 0, grades[known], 0.0), np.where(top >= 0, grades[most], 0.0)
-    else:
-        document, highest = np.zeros(len(level)), np.zeros(len(top))
-    lowest, outside = np.zeros(len(top)), np.zeros(len(top))
-    ideal_gain, place = document.copy(), level.copy()
-    empty, ordered = highest <= 0, True
+    worth = _Worth(level, grades, gains)
     if gains.pairs:
-        # Units of one largest level share a table.
-        by_top = np.argsort(top, kind="stable")
-        lines = np.argsort(top[unit], kind="stable")
-        tops, first_unit = np.unique(top[by_top], return_index=True)
-        unit_bounds = np.append(first_unit, len(top))
-        line_bounds = np.searchsorted(top[unit][lines], np.append(tops, np.iinfo(np.int64).max))
-        line_bounds[-1] = len(lines)
-        for i, largest in enumerate(tops.tolist()):
-            units = by_top[unit_bounds[i] : unit_bounds[i + 1]]
-            chosen = lines[line_bounds[i] : line_bounds[i + 1]]
-            present, kind = np.unique(np.maximum(level[chosen], -2), return_inverse=True)
-            table = GainTable.of(gains, largest, present.tolist())
-            document[chosen] = np.array([table.gain.get(v if v >= 0 else -2, 0.0) for v in present.tolist()])[kind]
-            ideal = [table.ideal.get(v, (-1, 0.0)) if v >= 0 else (-1, 0.0) for v in present.tolist()]
-            place[chosen] = np.array([p for p, _ in ideal], np.int64)[kind]
-            ideal_gain[chosen] = np.array([g for _, g in ideal])[kind]
-            lowest[units], highest[units] = table.lowest, table.highest
-            outside[units] = table.gain.get(-1, 0.0)
-            empty[units] = table.last <= 0
-            ordered = ordered and table.ordered
+        return _listed(level, starts, top, gains, discounts)
+    gain, ideal_starts = worth.ideal(starts)
+    none = np.zeros(len(top))
+    dcg = _dcg(gain, ideal_starts, discounts)
+    return Graded(worth, none, none, worth.of(top), gain, ideal_starts, dcg, none, ordered=True)
+
+
+def _dcg(gain: Reals, starts: Integers, discounts: Reals) -> Reals:
+    """float64[M]: the DCG of rankings down to each of their documents."""
+    dcg = np.empty(len(gain))
+    running(gain / discounts[spread(np.ones(len(starts) - 1, np.int64), np.diff(starts))], starts, dcg)
+    return dcg
+
+
+def _listed(level: Integers, starts: Integers, top: Integers, gains: Gains, discounts: Reals) -> Graded:
+    """As grade() has it, for gains with pairs."""
+    unit = np.repeat(np.arange(len(top)), np.diff(starts))
+    document, lowest = np.zeros(len(level)), np.zeros(len(top))
+    highest, outside, empty = lowest.copy(), lowest.copy(), np.zeros(len(top), bool)
+    ideal_gain, place, ordered = document.copy(), level.copy(), True
+    # Units of one largest level share a table.
+    by_top = np.argsort(top, kind="stable")
+    lines = np.argsort(top[unit], kind="stable")
+    tops, first_unit = np.unique(top[by_top], return_index=True)
+    unit_bounds = np.append(first_unit, len(top))
+    line_bounds = np.searchsorted(top[unit][lines], np.append(tops, np.iinfo(np.int64).max))
+    line_bounds[-1] = len(lines)
+    for i, largest in enumerate(tops.tolist()):
+        units = by_top[unit_bounds[i] : unit_bounds[i + 1]]
+        chosen = lines[line_bounds[i] : line_bounds[i + 1]]
+        present, kind = np.unique(np.maximum(level[chosen], -2), return_inverse=True)
+        table = GainTable.of(gains, largest, present.tolist())
+        document[chosen] = np.array([table.gain.get(v if v >= 0 else -2, 0.0) for v in present.tolist()])[kind]
+        ideal = [table.ideal.get(v, (-1, 0.0)) if v >= 0 else (-1, 0.0) for v in present.tolist()]
+        place[chosen] = np.array([p for p, _ in ideal], np.int64)[kind]
+        ideal_gain[chosen] = np.array([g for _, g in ideal])[kind]
+        lowest[units], highest[units] = table.lowest, table.highest
+        outside[units] = table.gain.get(-1, 0.0)
+        empty[units] = table.last <= 0
+        ordered = ordered and table.ordered
     judged = np.flatnonzero(level >= 0)
     lines = unit[judged]
-    if gains.pairs:
-        gain = ideal_gain[judged[np.lexsort((-place[judged], lines))]]
-    else:
-        descending = _descending(level[judged], lines)
-        gain = gains.worth(descending.astype(float)) if grades is None else np.append(grades, 0.0)[descending]
+    gain = ideal_gain[judged[np.lexsort((-place[judged], lines))]]
     # An ideal ranking ends before the first gain that is not above 0; that one is its term.
     bounds = np.searchsorted(lines, np.arange(len(top) + 1))
     stops = np.append(np.flatnonzero(gain <= 0), len(gain))
     end = np.minimum(stops[np.searchsorted(stops, bounds[:-1])], bounds[1:])
     term = _at(gain, end, end < bounds[1:])
     end = np.where(empty, bounds[:-1], end)
-    kept = np.arange(len(gain)) < end[lines]
-    gain = gain[kept]
-    lengths = end - bounds[:-1]
-    ideal_starts = starts_of(lengths)
-    rank = np.arange(1, len(gain) + 1) - np.repeat(ideal_starts[:-1], lengths)
-    dcg, sums = np.empty(len(gain)), np.empty(len(gain))
-    running(gain / discounts[rank], ideal_starts, dcg)
-    running(gain, ideal_starts, sums)
-    total = _at(sums, ideal_starts[1:] - 1, lengths > 0)
-    return Graded(document, outside, lowest, highest, gain, ideal_starts, dcg, total, term, ordered)
+    gain, ideal_starts = gain[np.arange(len(gain)) < end[lines]], starts_of(end - bounds[:-1])
+    dcg = _dcg(gain, ideal_starts, discounts)
+    worth = _Listed(level, None, gains, document)
+    return Graded(worth, outside, lowest, highest, gain, ideal_starts, dcg, term, ordered)

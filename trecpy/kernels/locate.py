@@ -14,6 +14,8 @@ NEGATIVE = -2  # level of a document that is judged below 0
 # How far apart are elements that are compared, each time against the next (Ciura 2001).
 _GAP_GROWTH = 2.25
 
+_ONE = np.uint64(1)
+
 
 @inlined
 def _sort(rows: Integers, base: int, end: int) -> None:
@@ -38,12 +40,14 @@ def _sort(rows: Integers, base: int, end: int) -> None:
 @inlined
 def _below(scores: Reals, begin: int, end: int, wanted: float) -> int:
     """The first place of ascending scores[begin:end] that is not below a score; end where all are."""
-    low, left = begin, end - begin
-    while left > 1:
-        half = left >> 1
-        low = low + half if scores[low + half - 1] < wanted else low  # a choice without a jump: nobody could foresee it
+    # Unsigned, so that no index can count from the end; and a choice without a jump, which could not be foreseen.
+    low, left = np.uint64(begin), np.uint64(end - begin)
+    while left > _ONE:
+        half = left >> _ONE
+        low = low + half if scores[low + half - _ONE] < wanted else low
         left -= half
-    return low + 1 if left == 1 and scores[low] < wanted else low
+    place = np.int64(low)
+    return place + 1 if end > begin and scores[low] < wanted else place  # type: ignore[return-value]
 
 
 @inlined
@@ -115,7 +119,7 @@ def place(
     level: Integers,
     document: Integers,
     at_rank: Integers,
-    ties: Integers,
+    spare: Integers,
     rows: Integers,
     num_ret: Integers,
 ) -> int:
@@ -128,7 +132,7 @@ def place(
         starts: int64[Q+1]; column, level, document: int64[M]  judged candidates of line q are
             column[starts[q]:starts[q+1]], with their levels and numbers
     Scratch
-        at_rank: int64[D+1], -1 (as given); ties: int64[2, most judged candidates of a line]
+        at_rank: int64[D+1], -1 (as given); spare: int64[4, most judged candidates of a line + 1]
     Writes
         rows: int64[ROW_SIZE, M]  of equal scores the later column is ranked first
         num_ret: int64[Q]  candidates of each line
@@ -168,16 +172,19 @@ def place(
                 for j in range(at + 1, width):
                     behind += line[j] == wanted
             rank = better + 1 + behind
-            ties[0, m - begin], ties[1, m - begin] = better + 1, better + same
-            at_rank[rank] = m
+            spare[0, m - begin], spare[1, m - begin] = better + 1, better + same
+            at_rank[rank] = m - begin
             best, worst = min(best, rank), max(worst, rank)
-        # No two candidates have one rank: they are in order there.
-        row = begin
+        # No two candidates have one rank, so that they are in order there. Again without a jump.
+        count = 0
         for rank in range(best, worst + 1):
-            m = at_rank[rank]
-            if m >= 0:
-                rows[RANK, row], rows[LEVEL, row], rows[DOCUMENT, row] = rank, level[m], document[m]
-                rows[FIRST, row], rows[LAST, row] = ties[0, m - begin], ties[1, m - begin]
-                row += 1
-                at_rank[rank] = -1
+            spare[2, count] = at_rank[rank]
+            spare[3, count] = rank
+            count += at_rank[rank] >= 0
+            at_rank[rank] = -1
+        for i in range(starts[q + 1] - begin):
+            m = spare[2, i]
+            rows[RANK, begin + i], rows[LEVEL, begin + i] = spare[3, i], level[begin + m]
+            rows[DOCUMENT, begin + i] = document[begin + m]
+            rows[FIRST, begin + i], rows[LAST, begin + i] = spare[0, m], spare[1, m]
     return -1
