@@ -128,9 +128,10 @@ def test_rankings_stay_in_order_under_float32() -> None:
 
 
 def test_ids_that_do_not_meet_are_noted() -> None:
-    assert trecpy.evaluate({"01": {"a": 1}}, {"1": ["a"]}, "map").notes == (
-        "no topic is both in the run and judged: do ids differ?",
-    )
+    for run in ({"1": ["a"]}, {"1": {"a": 1.0}}, [("1", "a", 1.0)]):
+        assert trecpy.evaluate({"01": {"a": 1}}, run, "map").notes == (
+            "no topic is both in the run and judged: do ids differ?",
+        )
 
 
 def test_integers_mean_their_decimal_strings() -> None:

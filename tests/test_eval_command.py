@@ -16,6 +16,7 @@ from command import trecpy, write
 
 import trecpy as package
 from trecpy.cli.main import COMMANDS
+from trecpy.errors import InputError
 from trecpy.protocol import Protocol
 
 QRELS = "1 0 a 1; 1 0 b 0; 1 0 c 2; 2 0 a 1"
@@ -77,6 +78,48 @@ def test_conventions_reach_the_protocol(paths: tuple[str, str]) -> None:
         "duplicates=first, ignore_self=True"
     )
     assert "0.5000" in outcome.out.decode()
+
+
+def test_folds_are_one_run(tmp_path: Path) -> None:
+    """The mean is that of all topics, .41; the mean of the folds' means would be .4667."""
+    ranks = {"1": 1, "2": 2, "3": 4, "4": 5, "5": 10}
+    qrels = {topic: {"a": 1} for topic in ranks}
+    run = {topic: [*(f"x{n}" for n in range(rank - 1)), "a"] for topic, rank in ranks.items()}
+    (tmp_path / "qrels").write_text("".join(f"{topic} 0 a 1\n" for topic in qrels))
+    files = []
+    for name, topics in (("one", "12"), ("two", "345")):
+        lines = [f"{t} Q0 {d} 0 {-place} t\n" for t in topics for place, d in enumerate(run[t])]
+        (tmp_path / name).write_text("".join(lines))
+        files.append(str(tmp_path / name))
+    whole = package.evaluate(qrels, run, "map", topics="both")
+    assert whole["map"] == pytest.approx(0.41)
+    folds = package.Folds([files[0], {topic: run[topic] for topic in "345"}])
+    assert package.evaluate(qrels, folds, "map", topics="both").to_dict() == whole.to_dict()
+    outcome = trecpy("eval", "--folds", str(tmp_path / "qrels"), *files, "-m", "map", "--format", "tsv")
+    assert outcome.out.decode().splitlines()[1:] == [f"{files[0]} + {files[1]}\t{whole['map']!r}"]
+    assert all("lacks" not in line for line in outcome.said)
+    again = trecpy("eval", "--folds", str(tmp_path / "qrels"), *files, files[0], "-m", "map")
+    twice = f"{files[0]}: expected each topic in one fold, found '1', which is in {files[0]} too"
+    assert (again.code, again.out, again.said) == (4, b"", [f"error: {files[0]} + {files[1]} + {files[0]}: {twice}"])
+    missing = trecpy("eval", "--folds", str(tmp_path / "qrels"), files[0], "nowhere", "-m", "map")
+    assert (missing.code, len(missing.said)) == (2, 1)
+
+
+@pytest.mark.parametrize("runs", ["fold.run", {"a": {}}, [], 3])
+def test_what_folds_cannot_be(runs: object) -> None:
+    with pytest.raises(InputError, match="folds: expected"):
+        package.Folds(runs)  # type: ignore[arg-type]
+
+
+def test_lines_of_a_topic_apart_in_a_fold(tmp_path: Path) -> None:
+    """Such a file is read twice, and its topics come again; that is no overlap of folds."""
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 a 1\n3 0 a 1\n")
+    (tmp_path / "one").write_text("1 Q0 a 1 1 t\n2 Q0 a 1 1 t\n1 Q0 b 1 2 t\n")
+    (tmp_path / "two").write_text("3 Q0 a 1 1 t\n")
+    names = [str(tmp_path / name) for name in ("qrels", "one", "two")]
+    assert trecpy("eval", "--folds", *names, "-m", "map", "--format", "jsonl").out.endswith(
+        b'"map": 0.8333333333333334}\n'
+    )
 
 
 def test_every_convention_is_an_option() -> None:

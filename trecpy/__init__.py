@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from trecpy.api import Evaluator as Evaluator
     from trecpy.api import evaluate as evaluate
     from trecpy.api import merge as merge
+    from trecpy.collection import Folds as Folds
     from trecpy.collection import Qrels as Qrels
     from trecpy.collection import Run as Run
     from trecpy.comparison import Comparison as Comparison
@@ -44,6 +45,7 @@ _HOMES = {
     "Evaluation": "trecpy.api",
     "Evaluator": "trecpy.api",
     "FileError": "trecpy.errors",
+    "Folds": "trecpy.collection",
     "FormatError": "trecpy.errors",
     "InputError": "trecpy.errors",
     "LibraryError": "trecpy.errors",
@@ -73,6 +75,7 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "FileError",
+    "Folds",
     "FormatError",
     "InputError",
     "LibraryError",

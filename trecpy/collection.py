@@ -1,13 +1,15 @@
 """Judgements and runs as objects of their own: made once from whatever a user has, then used and pickled freely."""
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from trecpy.errors import FormatError, InputError, TrecpyError
+from trecpy.errors import FormatError, InputError, TopicError, TrecpyError
 from trecpy.formats.source import Source
 from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RunReader, read_judgements
 from trecpy.inputs import KNOWN, Names, packed_levels, packed_scores, source_of
@@ -16,7 +18,7 @@ from trecpy.mapped import Mapped
 from trecpy.packed import Block, Judgements, Records
 from trecpy.packed import Qrels as Leveled
 from trecpy.protocol import COMPATS, Compat, Protocol
-from trecpy.text import described, quoted
+from trecpy.text import described, quoted, shown
 
 
 class Qrels:
@@ -177,6 +179,72 @@ class Run:
         return fingerprint(dict(zip(self._block.topics, self._block.digests(), strict=True)))
 
 
+class Folds:
+    """
+    Runs of different topics that are one run: those of the folds of a cross-validation, each tested once.
+
+    runs: whatever evaluate() takes for a run, several of it
+
+    A topic in two of them is an error (TopicError) when they are scored.
+    """
+
+    def __init__(self, runs: Iterable[Any]) -> None:
+        if isinstance(runs, str | bytes | Mapping) or not isinstance(runs, Iterable):
+            raise InputError(f"folds: expected several runs, found {described(runs)}")
+        self.runs = tuple(runs)
+        if not self.runs:
+            raise InputError("folds: expected at least one run, found none")
+
+    def __repr__(self) -> str:
+        return f"<Folds: {len(self.runs):,} runs>"
+
+
+class _Joined:
+    """The rankings of all folds. notes, tag: as a RunReader has them; the tag is the last fold's."""
+
+    def __init__(self, folds: Folds, protocol: Protocol) -> None:
+        self._opened = ExitStack()
+        self._names = [
+            shown(run) if isinstance(run, str | bytes | os.PathLike) else f"fold {number}"
+            for number, run in enumerate(folds.runs, 1)
+        ]
+        self._folds: list[Run | RunReader | Mapped | _Joined] = []
+        with ExitStack() as opening:  # closed again where a later one cannot be opened
+            for run in folds.runs:
+                fold = as_run(run, protocol)
+                opening.enter_context(fold)
+                self._folds.append(fold)
+            self._opened = opening.pop_all()
+
+    def __enter__(self) -> "_Joined":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close what was opened."""
+        self._opened.close()
+
+    @property
+    def notes(self) -> list[str]:
+        return [note for fold in self._folds for note in fold.notes]
+
+    @property
+    def tag(self) -> bytes:
+        return self._folds[-1].tag
+
+    def blocks(self) -> Iterator[Any]:
+        """Yield the rankings, fold by fold. Raises TopicError: a topic in two folds."""
+        owner: dict[bytes, int] = {}
+        for number, fold in enumerate(self._folds):
+            for block in fold.blocks():
+                for topic in block.topics:  # a fold may yield one of its own topics again
+                    if (first := owner.setdefault(topic, number)) != number:
+                        raise TopicError(
+                            f"{self._names[number]}: expected each topic in one fold, found {quoted(topic)}, which is "
+                            f"in {self._names[first]} too"
+                        )
+                yield block
+
+
 def fingerprint(digests: Mapping[bytes, bytes]) -> str:
     """One hash, 64 hexadecimal digits, of the hashes of topics, in byte order of their ids."""
     hashed = hashlib.sha256()
@@ -206,7 +274,7 @@ def as_qrels(given: Any, protocol: Protocol) -> Qrels:
     return Qrels._packed(given, fractions=fractions)
 
 
-def as_run(given: Any, protocol: Protocol) -> Run | RunReader | Mapped:
+def as_run(given: Any, protocol: Protocol) -> Run | RunReader | Mapped | _Joined:
     """
     A run, whatever it is given as; a file is read when its blocks are asked for.
 
@@ -214,6 +282,8 @@ def as_run(given: Any, protocol: Protocol) -> Run | RunReader | Mapped:
     """
     if isinstance(given, Run):
         return given
+    if isinstance(given, Folds):
+        return _Joined(given, protocol)
     if (mapped := Mapped.of(given)) is not None:
         return mapped
     if (source := source_of(given, "run")) is not None:

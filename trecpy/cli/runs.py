@@ -1,10 +1,11 @@
 """Runs that a command scores: by path or from standard input, with what is odd in them said on standard error."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from trecpy.api import Evaluation, Evaluator
 from trecpy.cli.process import Warn
+from trecpy.collection import Folds
 from trecpy.errors import FileError, TrecpyError
 from trecpy.packed import Block
 from trecpy.text import plural, shown
@@ -24,15 +25,23 @@ def say_notes(evaluator: Evaluator, warn: Warn) -> None:
 
 
 def evaluated(
-    evaluator: Evaluator, path: str, stdin: IO[bytes] | None, warn: Warn, seen: Callable[[Block], object] | None = None
+    evaluator: Evaluator,
+    path: str,
+    stdin: IO[bytes] | None,
+    warn: Warn,
+    seen: Callable[[Block], object] | None = None,
+    folds: Sequence[str] = (),
 ) -> Evaluation:
     """
     Score a run, '-' being standard input; say what is odd in it and how many topics it lacks.
 
+    folds: the files that it consists of, where it is not the file `path` but only called so
+
     Raises TrecpyError, whose text names the run.
     """
     try:
-        evaluation = evaluator.evaluate(_opened(path, stdin), seen=seen)
+        run = Folds([_opened(fold, stdin) for fold in folds]) if folds else _opened(path, stdin)
+        evaluation = evaluator.evaluate(run, seen=seen)
     except TrecpyError as error:
         raise type(error)(_of_run(str(error), path)) from None
     for note in evaluation.notes[len(evaluator.notes) :]:

@@ -30,6 +30,7 @@ EXAMPLES = """\
   trecpy eval qrels.txt run.txt
   trecpy eval -m nDCG@10 -m map --topics both qrels.txt *.run
   trecpy eval -m ndcg_cut_10 --per-query --format tsv qrels.txt run.txt > topics.tsv
+  trecpy eval --folds -m map -m nDCG@20 qrels.txt fold-*.run
   zcat run.gz | trecpy eval qrels.txt -
 """
 _MEASURES = ("map", "recip_rank", "P_10", "recall_1000", "ndcg_cut_10")
@@ -43,6 +44,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_measures(parser, _MEASURES)
     parser.add_argument("-q", "--per-query", action="store_true", help="print each topic's values before the summary")
+    parser.add_argument(
+        "--folds", action="store_true", help="the RUNs are folds of one run; a topic in two of them is an error"
+    )
     add_layout(parser)
     add_protocol(parser)
 
@@ -56,10 +60,13 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     say_notes(evaluator, streams.warn)
     rows: list[list[Cell]] = []
     code = 0
-    with progress(len(options.runs), "run", streams.warn) as (step, warn):
-        for path in options.runs:
+    runs: list[tuple[str, list[str]]] = [(path, []) for path in options.runs]
+    if options.folds:
+        runs = [(" + ".join(options.runs), options.runs)]
+    with progress(len(runs), "run", streams.warn) as (step, warn):
+        for path, folds in runs:
             try:
-                evaluation = evaluated(evaluator, path, streams.stdin, warn)
+                evaluation = evaluated(evaluator, path, streams.stdin, warn, folds=folds)
                 rows += _rows(evaluation, evaluator, path, options.per_query)
             except TrecpyError as error:
                 warn(f"error: {error}")
