@@ -216,6 +216,25 @@ def test_groups() -> None:
     }  # fmt: skip
 
 
+def test_groups_by_difficulty(paths: list[str]) -> None:
+    result = compared("recip_rank", topics="qrels")
+    groups = result.by_difficulty("RR")
+    assert list(groups.items()) == [("4", "0 and below"), ("1", "up to 0.5"), ("2", "above 0.75"), ("3", "above 0.75")]
+    assert set(result.by_difficulty("RR", (0.5,)).values()) == {"0.5 and below", "above 0.5"}
+    assert list(result["RR"].by(groups)) == ["0 and below", "up to 0.5", "above 0.75"]
+    for edges in ((), (0.5, 0.5), (1, 0)):
+        with pytest.raises(InputError, match="edges: expected ascending numbers"):
+            result.by_difficulty("RR", edges)
+    qrels, first, better, *_ = paths
+    rows = records(qrels, first, better, "-m", "map", "--by-baseline", "RR")
+    assert [(row["group"], row["topics"]) for row in rows if row["measure"] == "map"] == [
+        ("all", 4), ("0 and below", 2), ("up to 0.5", 1), ("above 0.75", 1),
+    ]  # fmt: skip
+    assert command("compare", qrels, first, better, "--by-baseline", "P").said == [
+        "error: --by-baseline: expected one measure that is averaged over topics, found 9 columns"
+    ]
+
+
 def test_what_is_refused() -> None:
     first = evaluated(FIRST)
     with pytest.raises(InputError, match="same protocol"):
@@ -283,7 +302,7 @@ def test_groups_of_a_file(paths: list[str], tmp_path: Path) -> None:
     qrels, first, better, _, types = paths
     rows = records(qrels, first, better, "-m", "recip_rank", "--by", types)
     assert [(row["group"], row["topics"], row["difference"]) for row in rows] == [
-        ("all", 4, 0.125), ("(none)", 1, 0.0), ("short", 2, 0.25), ("very long", 1, 0.0),
+        ("all", 4, 0.125), ("short", 2, 0.25), ("very long", 1, 0.0), ("(none)", 1, 0.0),
     ]  # fmt: skip
     (tmp_path / "bad").write_text("1 a\n2\n")
     (tmp_path / "twice").write_text("1 a\n1 b\n")

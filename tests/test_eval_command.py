@@ -193,7 +193,7 @@ def test_odd_names_stay_on_their_line(tmp_path: Path) -> None:
 
 def test_as_a_process(paths: tuple[str, str]) -> None:
     """Errors are named for the program; a reader that has gone away is no error of ours."""
-    command = [sys.executable, "-m", "trecpy.cli.main"]
+    command = [sys.executable, "-m", "trecpy"]
     failed = subprocess.run([*command, "eval", "nowhere", "b"], capture_output=True, timeout=300, check=False)
     assert failed.returncode == 2
     assert failed.stderr.startswith(b"trecpy: error: nowhere: cannot be read")
@@ -206,7 +206,7 @@ def test_as_a_process(paths: tuple[str, str]) -> None:
 
 def test_progress_is_for_terminals(paths: tuple[str, str], tmp_path: Path) -> None:
     """A bar on a terminal, cleared at the end, messages on lines of their own; else nothing but messages."""
-    command = [sys.executable, "-m", "trecpy.cli.main", "eval", *paths, "nowhere", paths[1], "-m", "map"]
+    command = [sys.executable, "-m", "trecpy", "eval", *paths, "nowhere", paths[1], "-m", "map"]
     plain = subprocess.run(command, capture_output=True, timeout=300, check=False)
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 100))

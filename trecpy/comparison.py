@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from trecpy.significance import (
     rounded,
 )
 from trecpy.text import described, plural, quoted
+
+EDGES = (0.0, 0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True)
@@ -97,16 +100,17 @@ class Compared(Difference):
         """
         The same for each group of topics.
 
-        groups: topic -> group; topics that it lacks are in the group "(none)"
+        groups: topic -> group, whose order stays; topics that it lacks are in the group "(none)", the last
         """
         group_of = {str(topic): str(group) for topic, group in groups.items()}
-        places: dict[str, list[int]] = {}
+        places: dict[str, list[int]] = {group: [] for group in (*group_of.values(), "(none)")}
         for place, topic in enumerate(self._topics):
-            places.setdefault(group_of.get(topic, "(none)"), []).append(place)
+            places[group_of.get(topic, "(none)")].append(place)
         baseline, other = self._values
         return {
             group: _difference(baseline[chosen], other[chosen], self.higher_is_better)
-            for group, chosen in sorted(places.items())
+            for group, chosen in places.items()
+            if chosen
         }
 
 
@@ -162,6 +166,18 @@ class Comparison:
         ]
         about = f"Comparison over {plural(len(self.topics), 'topic')}: {NAMES[self.test]}, {self.corrected_by}"
         return "\n".join([about, *lines])
+
+    def by_difficulty(self, name: object, edges: Sequence[float] = EDGES) -> dict[str, str]:
+        """
+        Topics grouped by the baseline's value of a measure, for by(): topic -> "0 and below", "up to 0.25", ...
+
+        edges: ascending; a value belongs to the first edge that is not below it. Raises InputError: not ascending.
+        """
+        if not edges or any(not a < b for a, b in pairwise(edges)):
+            raise InputError(f"edges: expected ascending numbers, found {described(edges)}")
+        labels = [f"{edges[0]:g} and below", *(f"up to {edge:g}" for edge in edges[1:]), f"above {edges[-1]:g}"]
+        places = np.searchsorted(edges, self[name]._values[0], side="left")
+        return {self.topics[t]: labels[places[t]] for t in np.argsort(places, kind="stable").tolist()}
 
     @property
     def corrected_by(self) -> str:

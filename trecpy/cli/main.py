@@ -109,7 +109,3 @@ def _parser(name: str, command: Any) -> argparse.ArgumentParser:
     parser.add_argument("-h", "--help", action=_HelpAction, nargs=0, help="show this and exit")
     command.arguments(parser)
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

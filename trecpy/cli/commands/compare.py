@@ -41,6 +41,7 @@ EXAMPLES = """\
   trecpy compare qrels.txt bm25.run reranked.run
   trecpy compare -m nDCG@10 -m map --test randomisation --correction bh qrels.txt bm25.run a.run b.run
   trecpy compare --by types.txt qrels.txt bm25.run reranked.run
+  trecpy compare --by-baseline nDCG@20 -m nDCG@20 qrels.txt bm25.run reranked.run
   trecpy compare --fail-if "nDCG@10 < -0.005" qrels.txt main.run new.run || echo worse
 """
 FAILED = 3
@@ -96,7 +97,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--resamples", type=whole_number, default=10_000, metavar="N",
         help="draws of the bootstrap and of randomisation (default 10000)")  # fmt: skip
     add("--seed", type=whole_number, default=0, metavar="N", help="of these draws (default 0)")
-    add("--by", metavar="FILE", help="also by group: FILE has lines of 'topic group'")
+    groups = parser.add_mutually_exclusive_group()
+    groups.add_argument("--by", metavar="FILE", help="also by group: FILE has lines of 'topic group'")
+    groups.add_argument("--by-baseline", metavar="MEASURE",
+        help="also by difficulty: groups of topics by the baseline's value, 0, up to 0.25, up to 0.5, ...")  # fmt: skip
     add("--fail-if", type=Gate.parse, action="append", default=[], metavar="CONDITION",
         help=f"exit {FAILED} if a difference is like this: 'nDCG@10 < -0.005'; may be repeated")  # fmt: skip
     add_layout(parser)
@@ -116,8 +120,13 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     groups = None if options.by is None else read_groups(options.by)
     gates: list[Gate] = options.fail_if
     measures = [*chosen_measures(options), *(gate.measure for gate in gates)]
+    if options.by_baseline is not None:
+        measures.append(options.by_baseline)
     evaluator = Evaluator(options.qrels, measures, protocol=chosen_protocol(options))
-    _refuse_gates(gates, evaluator)
+    for gate in gates:
+        _refuse_unless_mean(f"--fail-if '{gate}'", gate.measure, evaluator)
+    if options.by_baseline is not None:
+        _refuse_unless_mean("--by-baseline", options.by_baseline, evaluator)
     say_notes(evaluator, streams.warn)
     first, others = Pool(), list[tuple[str, Evaluation, Pool]]()
     code = 0
@@ -147,8 +156,12 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     for path, _, pool in others:
         about += _candidates(options.baseline, first, path, pool, streams)
     _say_left_out(options.baseline, results, streams)
-    rows = [row for path, comparison in results for row in _rows(path, comparison, groups, options)]
-    header = ["run", "measure", *(["group"] if groups is not None else []), *_HEADER]
+    grouped = groups is not None or options.by_baseline is not None
+    rows: list[list[Cell]] = []
+    for path, comparison in results:
+        chosen = comparison.by_difficulty(options.by_baseline) if options.by_baseline is not None else groups
+        rows += _rows(path, comparison, chosen, options)
+    header = ["run", "measure", *(["group"] if grouped else []), *_HEADER]
     for line in rows_as(options.format, header, rows, chosen_places(options)):
         streams.write(line)
     say_about([*about, protocol_line(evaluator.protocol)], options, streams)
@@ -247,16 +260,15 @@ def _say_left_out(baseline: str, results: list[tuple[str, Comparison]], streams:
         streams.warn(f"warning: not compared, since they are not averaged over topics: {', '.join(left_out)}")
 
 
-def _refuse_gates(gates: list[Gate], evaluator: Evaluator) -> None:
-    """Raise UsageError: a gate's measure is several columns, or its summary is no mean."""
+def _refuse_unless_mean(option: str, measure: str, evaluator: Evaluator) -> None:
+    """Raise UsageError: an option's measure is several columns, or its summary is no mean."""
     from trecpy.names import parse_name
     from trecpy.registry import Aggregate
 
-    for gate in gates:
-        columns = parse_name(gate.measure, evaluator.protocol.compat)
-        if len(columns) != 1 or columns[0].measure.aggregate is not Aggregate.MEAN:
-            found = f"{len(columns)} columns" if len(columns) != 1 else f"its {columns[0].measure.aggregate.value}"
-            raise UsageError(f"--fail-if '{gate}': expected one measure that is averaged over topics, found {found}")
+    columns = parse_name(measure, evaluator.protocol.compat)
+    if len(columns) != 1 or columns[0].measure.aggregate is not Aggregate.MEAN:
+        found = f"{len(columns)} columns" if len(columns) != 1 else f"its {columns[0].measure.aggregate.value}"
+        raise UsageError(f"{option}: expected one measure that is averaged over topics, found {found}")
 
 
 def _gate(gate: Gate, path: str, comparison: Comparison, streams: Streams) -> bool:
