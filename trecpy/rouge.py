@@ -1,10 +1,12 @@
 """ROUGE-L: rules by which text becomes tokens, and the longest common subsequence of these."""
 
+import functools
 import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -160,11 +162,16 @@ def _scores(items: list[list[list[str]]]) -> Reals:
 
 def _segmenter() -> Tokens:
     """Jieba's precise mode, blanks left out."""
-    jieba = load("jieba", "text")
-    jieba.setLogLevel(logging.WARNING)  # it tells of its dictionary at each start
-    tokenizer = jieba.Tokenizer()
+    tokenizer = _dictionary(load("jieba", "text"))
 
     def words(text: str) -> list[str]:
         return [word for word in tokenizer.lcut(text.lower()) if not word.isspace()]
 
     return words
+
+
+@functools.cache
+def _dictionary(jieba: Any) -> Any:
+    """A tokenizer with jieba's own dictionary, whatever was added to the one that all share; a second to read."""
+    jieba.setLogLevel(logging.WARNING)  # it tells of its dictionary at each start
+    return jieba.Tokenizer()
