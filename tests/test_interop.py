@@ -95,9 +95,11 @@ def _calculated(
 @given(collections(lowest=0), st.booleans())
 def test_the_values_of_ir_measures(collection: Collection, distinct: bool) -> None:
     names = _BY_TREC_EVAL + _BY_RANK * distinct
-    assert _calculated(irm.provider, names, collection, distinct) == _calculated(
-        ir_measures.DefaultPipeline, names, collection, distinct
-    )
+    # One by one: of two that one call of pytrec_eval gives the same name (nDCG@3 with gains and without), ir_measures
+    # loses the first, and which may share a call depends on the hashes of the process.
+    alone = [_calculated(ir_measures.DefaultPipeline, [name], collection, distinct) for name in names]
+    expected = {key: value for values in alone for key, value in values.items()}
+    assert _calculated(irm.provider, names, collection, distinct) == expected
 
 
 @given(collections(lowest=0))
