@@ -274,12 +274,14 @@ def score(
         chosen = wanted[places].nonzero()[0]
         digests = dict(zip(block.topics, block.digests(), strict=True)) if witness else {}
         unjudged = [] if len(chosen) == len(places) else [block.topics[b] for b in np.flatnonzero(places < 0).tolist()]
-        some, places = (block, places) if len(chosen) == len(places) else (block.some(chosen), places[chosen])
         found = []
-        for ranking in rankings if len(chosen) else ():
-            each = some.under(ranking)
-            found.append((each, each.rank(judgements, places, ranking, plan.every)))
-        return _Found(places, found, unjudged, digests)
+        if len(chosen):
+            some = block if len(chosen) == len(places) else block.some(chosen)
+            places = places[chosen]
+            for ranking in rankings:
+                each = some.under(ranking)
+                found.append((each, each.rank(judgements, places, ranking, plan.every)))
+        return _Found(places if len(chosen) else chosen, found, unjudged, digests)
 
     each = ((block, rank(block)) for block in blocks) if isinstance(blocks, Iterable) else blocks.map(rank, threads)
     for _, found in each:

@@ -1,6 +1,5 @@
 """Judgements and rankings as packed arrays: records that formats and inputs build, and how the two are joined."""
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +29,8 @@ def as_stored(values: Reals, compat: Compat) -> Reals:
 
 def digest(docnos: Any, values: Any) -> bytes:
     """A hash of one ranking: its docnos as given, a newline behind each, and scores or levels."""
+    import hashlib  # loaded late: trec_eval does without
+
     hashed = hashlib.sha256(docnos)
     hashed.update(values)
     return hashed.digest()
@@ -245,6 +246,8 @@ class Judgements:
 
     def digests(self) -> dict[bytes, bytes]:
         """Each topic -> a hash of its judgements, whatever their order was."""
+        import hashlib
+
         documents = self.documents
         raw, spans = documents.data.tobytes(), documents.spans.tolist()
         hashes: dict[bytes, bytes] = {}
@@ -304,7 +307,7 @@ class Judgements:
             np.empty(longest, np.int64),
             np.empty(longest + 1, np.int64),
             np.empty(257, np.int64),
-            np.empty(kernel.table_size(longest), np.int32),
+            np.empty(kernel.table_size(2 * longest), np.int32),
             num_ret,
             row_starts,
             rows,

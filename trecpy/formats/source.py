@@ -12,6 +12,7 @@ from trecpy.errors import FileError, FormatError
 from trecpy.text import shown
 
 _COPY_BUFFER = 1 << 20
+_BEHIND = 16  # bytes that a kernel may read behind the last line
 
 
 class ByteStream(Protocol):
@@ -120,7 +121,8 @@ class Lines:
     """
     A buffer over a source that holds whole lines; a last line without a newline is given one.
 
-    data: uint8[]  data[:stop] has been read and not dropped; ended: nothing comes behind it
+    data: uint8[]  data[:stop] has been read; ended: nothing comes behind it; at least 16 bytes lie behind, whatever
+        is in them; words: the same memory as uint64[]
     before: lines of the file that lie before data[0]
     """
 
@@ -129,8 +131,7 @@ class Lines:
         self.stop = 0
         self.before = 0
         self.ended = False
-        self._buffer = bytearray(block)
-        self.data = np.frombuffer(self._buffer, np.uint8)
+        self._set(bytearray(_rounded(block)))
 
     def read(self, whole: bool = False) -> int:
         """
@@ -139,14 +140,14 @@ class Lines:
         The buffer grows as it must. Raises FormatError for a NUL byte.
         """
         begin = self.stop
-        if 2 * begin > len(self.data):
+        if 2 * begin > self._room:
             self._grow()
         while not self.ended:
-            if self.stop + 1 == len(self.data):  # one byte is kept for the newline that the file may lack
+            if self.stop + 1 == self._room:  # one byte is kept for the newline that the file may lack
                 if not whole and self._buffer.rfind(b"\n", begin, self.stop) >= 0:
                     break
                 self._grow()
-            count = self.source.readinto(memoryview(self._buffer)[self.stop : -1])
+            count = self.source.readinto(memoryview(self._buffer)[self.stop : self._room - 1])
             place = self._buffer.find(0, self.stop, self.stop + count)
             if place >= 0:
                 column = place - self.line_start(place) + 1
@@ -162,7 +163,7 @@ class Lines:
 
     def begin(self, rest: bytes, before: int) -> None:
         """Forget everything; go on with bytes that were read already, which lie behind that many lines."""
-        while len(rest) >= len(self._buffer):
+        while len(rest) >= self._room:
             self._grow()
         self._buffer[: len(rest)] = rest
         self.stop, self.before, self.ended = len(rest), before, False
@@ -195,9 +196,18 @@ class Lines:
             size *= 4
 
     def _grow(self) -> None:
-        larger = bytearray(2 * len(self._buffer))
+        larger = bytearray(_rounded(2 * self._room))
         larger[: self.stop] = self._buffer[: self.stop]
-        self._buffer, self.data = larger, np.frombuffer(larger, np.uint8)
+        self._set(larger)
+
+    def _set(self, buffer: bytearray) -> None:
+        self._buffer, self._room = buffer, len(buffer) - _BEHIND
+        self.data, self.words = np.frombuffer(buffer, np.uint8), np.frombuffer(buffer, np.uint64)
+
+
+def _rounded(room: int) -> int:
+    """Bytes of a buffer of whole words with that much room, and what must lie behind."""
+    return (room + 7) // 8 * 8 + _BEHIND
 
 
 def read_lines(path: str) -> tuple[str, list[bytes]]:

@@ -261,6 +261,7 @@ class Reader:
         records = self.records
         status = kernel.parse(
             self.lines.data,
+            self.lines.words,
             start,
             stop,
             self._packed,

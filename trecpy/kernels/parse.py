@@ -27,18 +27,19 @@ DONE, WRONG_COLUMNS = range(2)
 
 MAX_COLUMNS = 6
 
-_FNV_BASIS = np.uint64(0xCBF29CE484222325)
-_FNV_PRIME = np.uint64(0x100000001B3)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _32 = np.uint64(32)
 _LOW32 = np.uint64(0xFFFFFFFF)
 _ZERO, _ONE, _TEN, _128 = np.uint64(0), np.uint64(1), np.uint64(10), np.uint64(128)
-_11, _52, _63 = np.uint64(11), np.uint64(52), np.uint64(63)
+_11, _52, _63, _64 = np.uint64(11), np.uint64(52), np.uint64(63), np.uint64(64)
 _HALF, _BELOW_HALF, _TAIL = np.uint64(0x400), np.uint64(0x3FF), np.uint64(0x7FF)
 _NEARLY = np.uint64(0xFFFFFFFFFFFFFFF0)
 _FRACTION = np.uint64(0xFFFFFFFFFFFFF)
 _2_53, _2_63 = np.uint64(1 << 53), np.uint64(1 << 63)
 _EXACT_TENS = np.array([10.0**i for i in range(23)])
+# The same byte eight times: 1, 33 (the first that is no blank), 128.
+_1S, _33S, _128S = (np.uint64(byte * 0x0101010101010101) for byte in (1, 33, 128))
+_3, _7, _8, _56 = np.uint64(3), np.uint64(7), np.uint64(8), np.uint64(56)
 _LARGEST_EXPONENT = 10**17  # beyond any number of digits
 _MOST_DIGITS = 19  # of a number that always fits 64 bits
 
@@ -71,15 +72,63 @@ def powers_of_five() -> Words:
 
 
 @inlined
+def _mixed(h: np.uint64, word: np.uint64) -> np.uint64:
+    """A hash with eight bytes more."""
+    h = np.uint64((h ^ word) * _MIX)
+    return np.uint64(h ^ (h >> _32))
+
+
+@inlined
 def hash_bytes(data: Bytes, at: int, size: int) -> np.uint64:
-    """64-bit FNV-1a of data[at:at+size], mixed so that its low bits serve as the index of a table."""
-    h = _FNV_BASIS
+    """
+    64-bit hash of data[at:at+size], whose low bits serve as the index of a table.
+
+    Eight bytes, the first one lowest, are mixed in at a time, and at last those that are left, be it none.
+    """
+    h, word, shift = _ZERO, _ZERO, _ZERO
     i, end = np.uint64(at), np.uint64(at + size)
     while i < end:
-        h = (h ^ np.uint64(data[i])) * _FNV_PRIME
+        word |= np.uint64(data[i]) << shift
+        shift += _8
+        if shift == _64:
+            h, word, shift = _mixed(h, word), _ZERO, _ZERO
         i += _ONE
-    h = (h ^ (h >> _32)) * _MIX
-    return h ^ (h >> _32)
+    return _mixed(h, word)
+
+
+@inlined
+def _eight(words: Words, i: np.uint64) -> np.uint64:
+    """Eight bytes from byte i on, the first one lowest; words: the bytes' memory as uint64[], one further than that."""
+    shift = (i & _7) << _3
+    return np.uint64((words[i >> _3] >> shift) | ((words[(i >> _3) + _ONE] << _ONE) << (_63 - shift)))
+
+
+@inlined
+def _hash_words(words: Words, at: np.uint64, size: np.uint64) -> np.uint64:
+    """What hash_bytes() gives."""
+    h = _ZERO
+    while size >= _8:
+        h = _mixed(h, _eight(words, at))
+        at += _8
+        size -= _8
+    return _mixed(h, _eight(words, at) & ((_ONE << (size << _3)) - _ONE))
+
+
+@inlined
+def _token_end(data: Bytes, words: Words, i: np.uint64) -> np.uint64:
+    """Where the next blank or newline is from byte i on; eight bytes are looked at in one go."""
+    while True:
+        word = _eight(words, i)
+        # The lowest byte below 33 has its highest bit set here; those above it may have it too.
+        low = (word - _33S) & ~word & _128S
+        if low == _ZERO:
+            i += _8
+            continue
+        i += ((((low & (~low + _ONE)) - _ONE) & _1S) * _1S >> _56) - _ONE
+        c = data[i]
+        if c == 32 or 9 <= c <= 13:
+            return i
+        i += _ONE
 
 
 @inlined
@@ -233,6 +282,7 @@ def _same(a: Bytes, at: int, b: Bytes, start: int, size: int) -> bool:
 @compiled
 def parse(
     data: Bytes,
+    words: Words,
     start: int,
     stop: int,
     layout: Integers,
@@ -254,7 +304,7 @@ def parse(
     Read the lines of data[start:stop] into records; return DONE, or WRONG_COLUMNS at line state[LINES].
 
     Reads
-        data: uint8[>=stop]  no NUL; data[stop-1] is a newline
+        data: uint8[>=stop+16]  no NUL; data[stop-1] is a newline; words: the same memory as uint64[]
         layout: int64[LAYOUT_SIZE], powers: uint64[651, 3]  from powers_of_five()
     Scratch
         columns: int64[MAX_COLUMNS, 2]
@@ -277,11 +327,21 @@ def parse(
     comments, blanks, integer = layout[COMMENTS], layout[BLANKS], layout[INTEGER]
     mask = np.uint64(len(slots) - 1)
     record, line, current = 0, 0, np.int64(-1)
+    known_size, known_word, known_mask = _ZERO, _ZERO, _ZERO  # of the current topic, where it has 1 to 7 bytes
     i, after = np.uint64(start), np.uint64(stop)
     while i < after:
         line += 1
         begin = np.int64(i)
         count = 0
+        # Most lines have the topic of the line before.
+        again = False
+        if known_size > _ZERO and _eight(words, i) & known_mask == known_word:
+            c = data[i + known_size]
+            if c == 32 or 9 <= c <= 13:
+                again = True
+                columns[0, 0], columns[0, 1] = i, i + known_size
+                count = 1
+                i += known_size
         while True:
             c = data[i]
             while c == 32 or (9 <= c <= 13 and c != 10):
@@ -295,9 +355,7 @@ def parse(
                 count += 1
                 break
             token = i
-            while c > 32 or not (c == 32 or 9 <= c <= 13):
-                i += _ONE
-                c = data[i]
+            i = _token_end(data, words, i)
             if count < wanted:
                 columns[count, 0], columns[count, 1] = token, i
             count += 1
@@ -316,8 +374,10 @@ def parse(
             return WRONG_COLUMNS
 
         place, size = columns[0, 0], columns[0, 1] - columns[0, 0]
-        if current < 0 or topics[current, 1] != size or not _same(arena, topics[current, 0], data, place, size):
-            h = np.int64(hash_bytes(data, place, size))
+        if not again and (
+            current < 0 or topics[current, 1] != size or not _same(arena, topics[current, 0], data, place, size)
+        ):
+            h = np.int64(_hash_words(words, np.uint64(place), np.uint64(size)))
             slot = np.uint64(h) & mask
             while slots[slot] >= 0:
                 known = slots[slot]
@@ -336,10 +396,13 @@ def parse(
             elif state[MIXED] == 0:
                 state[MIXED], state[BACK] = line, slots[slot]
             current = np.int64(slots[slot])
+            known_size = np.uint64(size) if size < 8 else _ZERO
+            known_mask = (_ONE << (known_size << _3)) - _ONE
+            known_word = _eight(words, np.uint64(place)) & known_mask
         topic[record] = current
 
         spans[record, 0], spans[record, 1] = columns[doc, 0], columns[doc, 1] - columns[doc, 0]
-        hashes[record] = hash_bytes(data, spans[record, 0], spans[record, 1])
+        hashes[record] = _hash_words(words, np.uint64(columns[doc, 0]), np.uint64(spans[record, 1]))
         if group >= 0:
             spans[record, 2], spans[record, 3] = columns[group, 0], columns[group, 1] - columns[group, 0]
         if subgroup >= 0:

@@ -22,8 +22,8 @@ _ONE, _BYTE, _SIGN = np.uint64(1), np.uint64(255), np.uint64(1 << 63)
 
 
 def table_size(count: int) -> int:
-    """Slots of a hash table for `count` keys: a power of two, at most half full."""
-    return 1 << max(1, (2 * count - 1).bit_length())
+    """Slots of a hash table for `count` keys: a power of two, at most half full, and nearly empty for a few keys."""
+    return 1 << max(4, (2 * count - 1).bit_length())
 
 
 def table_starts(counts: Integers) -> Integers:
@@ -32,7 +32,7 @@ def table_starts(counts: Integers) -> Integers:
 
     counts: int64[U] keys of each group. Returns int64[U+1]; each length is table_size() of the count.
     """
-    bits = np.frexp(np.maximum(2 * counts - 1, 1))[1].astype(np.int64)  # as int.bit_length()
+    bits = np.frexp(np.maximum(2 * counts - 1, 15))[1].astype(np.int64)  # as int.bit_length()
     return np.concatenate(([0], np.cumsum(1 << bits)))
 
 
@@ -231,8 +231,8 @@ def _find_repeated(
 
     order[:end-begin] is the ranking of records begin.., which dropped ones leave; place: int64[end - begin]  scratch
     """
-    size = 2  # as table_size()
-    while size < 2 * (end - begin):
+    size = 2
+    while size < 4 * (end - begin):
         size *= 2
     mask = np.uint64(size - 1)
     for j in range(size):
@@ -318,7 +318,7 @@ def rank(
         depth: a document that is ranked for the second time behind it is not missed; rankings are not cut here
         every: bool  a row for every document
     Scratch
-        order, spare, runs: int64[longest topic + 1]; counts: int64[257]; seen: int32[table_size(longest topic)]
+        order, spare, runs: int64[longest topic + 1]; counts: int64[257]; seen: int32[table_size(2 * longest topic)]
     Writes, for Q rankings, one of each unit of each topic
         num_ret: int64[Q]  documents ranked; row_starts: int64[Q+1]  rows of ranking q, the first 0 (as given)
         rows: int64[ROW_SIZE, >=M]  of each row: RANK from 1; LEVEL, or OUTSIDE or NEGATIVE; DOCUMENT, the number of the
