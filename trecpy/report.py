@@ -4,6 +4,8 @@ import math
 import os
 from collections.abc import Iterator
 
+import numpy as np
+
 from trecpy.registry import Aggregate, Column
 from trecpy.scores import Scores
 
@@ -24,23 +26,24 @@ def trec_lines(scores: Scores, tag: bytes, per_topic: bool, summary: bool, zscor
     columns = list(enumerate(scores.columns))
     shown = [(c, column) for c, column in columns if column.per_topic]
     label = [_label(column, zscores) for column in scores.columns]
-    numeric = [c for c, column in shown if not column.measure.text]
-    texts = [scores.texts.get(column.name) for _, column in shown]
-    # One template for the lines of a topic: a value at a time would take most of the time of a large run.
+    places = [c for c, _ in shown]
+    texts = [(c, scores.texts[column.name]) for c, column in shown if column.measure.text]
+    # One template for the lines of a topic, whose id goes where the NULs are: a value at a time would take most of the
+    # time of a large run.
     template = b"".join(
-        label[c].replace(b"%", b"%%") + b"\t%b\t" + _format(column, zscores) + b"\n" for c, column in shown
+        label[c].replace(b"%", b"%%") + b"\t\0\t" + _format(column, zscores) + b"\n" for c, column in shown
     )
+    finite = np.isfinite(scores.per_query).all(axis=1)
     for t, topic in enumerate(scores.topics):
         if t in scores.problems:
             raise scores.problems[t]
         if not per_topic:
             continue
         values = scores.per_query[t].tolist()
-        if all(math.isfinite(values[c]) for c in numeric):
-            parts: list[float | bytes] = []
-            for (c, _), text in zip(shown, texts, strict=True):
-                parts += topic, values[c] if text is None else text[t]
-            yield template % tuple(parts)
+        if finite[t]:
+            for c, text in texts:
+                values[c] = text[t]
+            yield template.replace(b"\0", topic.replace(b"%", b"%%")) % tuple([values[c] for c in places])
             continue
         for c, column in shown:
             if column.measure.text:

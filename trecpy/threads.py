@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
+_ALONE = 3
+
 
 def available() -> int:
     """Processor cores that this process may use."""
@@ -22,26 +24,20 @@ def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Genera
     Yield each item and what work() makes of it, in the order of items.
 
     Items are taken in this thread, and work on them is done by others; not more than `threads` items have been taken
-    whose turn has not come. An error, of work or of taking an item, is raised at its turn. One item, or one thread, is
-    worked on in this thread.
+    whose turn has not come. An error, of work or of taking an item, is raised at its turn. The first few items are
+    worked on in this thread: to start others takes as long.
     """
     source = iter(items)
-    first: list[T] = list(islice(source, 1)) if threads > 1 else []
-    failure: Exception | None = None
-    try:
-        first += islice(source, 1) if first else ()
-    except Exception as error:
-        failure = error
-    if len(first) < 2:
-        for item in chain(first, source if failure is None else ()):
-            yield item, work(item)
-        if failure is not None:
-            raise failure
+    for item in source if threads == 1 else islice(source, _ALONE):
+        yield item, work(item)
+    following = list(islice(source, 1))
+    if not following:
         return
 
     from concurrent.futures import Future, ThreadPoolExecutor  # loaded late: it takes longer than a small run
 
-    source = chain(first, source)
+    source = chain(following, source)
+    failure: Exception | None = None
     pool = ThreadPoolExecutor(threads)
     pending: deque[tuple[T, Future[Any]]] = deque()
     try:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import stat
 import zlib
 from contextlib import ExitStack
 from typing import IO, Protocol
@@ -75,6 +76,13 @@ class Source:
     def __exit__(self, *_: object) -> None:
         self._opened.close()
 
+    def size(self) -> int:
+        """Bytes of a regular file that was opened here, else 0."""
+        if isinstance(self._stream, io.FileIO):
+            status = os.fstat(self._stream.fileno())
+            return status.st_size if stat.S_ISREG(status.st_mode) else 0
+        return 0
+
     def readinto(self, target: memoryview) -> int:
         """Fill `target` from its front; return how many bytes came, 0 at the end only."""
         try:
@@ -142,6 +150,8 @@ class Lines:
         begin = self.stop
         if 2 * begin > self._room:
             self._grow()
+        if whole:
+            self._grow(self.source.size() + 2)  # the newline that it may lack, and a byte to see the end by
         while not self.ended:
             if self.stop + 1 == self._room:  # one byte is kept for the newline that the file may lack
                 if not whole and self._buffer.rfind(b"\n", begin, self.stop) >= 0:
@@ -195,8 +205,12 @@ class Lines:
                 return token
             size *= 4
 
-    def _grow(self) -> None:
-        larger = bytearray(_rounded(2 * self._room))
+    def _grow(self, room: int = 0) -> None:
+        """Have that much room at least; without that, twice as much as now."""
+        room = room or 2 * self._room
+        if room <= self._room:
+            return
+        larger = bytearray(_rounded(room))
         larger[: self.stop] = self._buffer[: self.stop]
         self._set(larger)
 

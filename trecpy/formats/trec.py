@@ -302,7 +302,11 @@ class Reader:
     def _make_room(self, start: int, stop: int) -> None:
         """Room for what data[start:stop] can hold; a record has at least 2 bytes a column."""
         size = stop - start
-        lines = size // (2 * int(self._packed[kernel.COLUMNS])) if size <= BLOCK else self.lines.count(start, stop)
+        lines = (
+            size // (2 * int(self._packed[kernel.COLUMNS]))
+            if size <= BLOCK
+            else kernel.count_lines(self.lines.data, start, stop)
+        )
         self.records.reserve(lines)
         if lines > len(self._topics):
             self._topics = np.empty((lines, 3), np.int64)
