@@ -51,7 +51,7 @@ class Rankings(Interface):
         """A hash of each topic's documents and scores."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """What is asked of which judgements, worked out once for many runs."""
 
@@ -357,7 +357,7 @@ def _example_ids(judgements: Judgements, only: bytes | None) -> str:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Found:
     """What is worked out of a block by itself: places of the judged topics, each ranking of them; what else it has."""
 

@@ -93,7 +93,7 @@ def _merge_sorted(entries: list[Entry]) -> list[Entry]:
     return merged + left[i:] + right[j:]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GainTable:
     """
     The entries of topics whose largest level is `top`, -1 where none is judged.
@@ -148,7 +148,7 @@ class GainTable:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Graded:
     """
     What judged documents are worth, and the ideal ranking of each unit of judgements: best first, gains above 0 only.

@@ -50,7 +50,7 @@ def coded(values: np.ndarray[Any, Any]) -> tuple[Integers, Reals | None]:
     return np.where(values < 0, below, np.searchsorted(grades, values)), grades
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Records:
     """
     N pairs of a topic and a document, in any order: what is common to judgements and runs, wherever they come from.
@@ -73,7 +73,7 @@ class Records:
         return [self.topics[number] for number in by_bytes], place[self.topic]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Documents:
     """
     Documents by unit, with the table by which a ranked document is found among them.
@@ -126,7 +126,7 @@ class Documents:
         return (int(units[0]), *self.repeated[units[0]].tolist()) if len(units) else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """
     The rankings of some topics, as a run file has them: not in rank order.
@@ -205,7 +205,7 @@ class Block:
 _DUPLICATES = {"first": kernel.KEEP_FIRST, "max": kernel.KEEP_LARGEST}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Judgements:
     """
     What every kind of judgements has: topics in byte order, each with one unit, or one for each of its groups.
@@ -319,7 +319,7 @@ class Judgements:
         return Ranked(unit, num_ret, row_starts, rank, level, document, first, last, tied_pairs, repeated)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Qrels(Judgements):
     """
     Judgements by level, those below 0 unjudged: -R qrels, one unit a topic, or -R qrels_jg, one a group.
@@ -422,7 +422,7 @@ class Qrels(Judgements):
         return self._memo[gains]  # type: ignore[return-value]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Preferences(Judgements):
     """
     Preferences between documents: -R prefs or -R qrels_prefs. A topic is one unit of distinct documents in byte order.

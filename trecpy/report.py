@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from trecpy.kernels.dtypes import Flags
 from trecpy.registry import Aggregate, Column
 from trecpy.scores import Scores
 
@@ -33,7 +34,7 @@ def trec_lines(scores: Scores, tag: bytes, per_topic: bool, summary: bool, zscor
     template = b"".join(
         label[c].replace(b"%", b"%%") + b"\t\0\t" + _format(column, zscores) + b"\n" for c, column in shown
     )
-    finite = np.isfinite(scores.per_query).all(axis=1)
+    finite: Flags = np.logical_and.reduce(np.isfinite(scores.per_query), axis=1)
     for t, topic in enumerate(scores.topics):
         if t in scores.problems:
             raise scores.problems[t]
