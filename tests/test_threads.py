@@ -91,19 +91,6 @@ def test_lines_are_counted(raw: bytes) -> None:
     assert kernel.count_lines(data, 0, len(data)) == data.tobytes().count(b"\n")
 
 
-@given(st.lists(st.tuples(st.integers(1, 2**40), st.booleans()), max_size=50))
-def test_slots_that_are_forgotten_are_free(hashes: list[tuple[int, bool]]) -> None:
-    slots = np.full(128, -1, np.int32)
-    topics = np.array([[0, 0, value * (64 if near else 1)] for value, near in hashes] or np.empty((0, 3)), np.int64)
-    for number, value in enumerate(topics[:, 2].tolist()):
-        slot = value % 128
-        while slots[slot] >= 0:
-            slot = (slot + 1) % 128
-        slots[slot] = number
-    kernel.forget(slots, topics, len(topics))
-    assert (slots == -1).all()
-
-
 def test_a_long_file_on_several_threads(tmp_path: Path) -> None:
     qrels = "".join(f"{topic} 0 d{topic % 7} 1\n" for topic in range(3000)).encode()
     lines = [f"{topic} Q0 d{doc} 1 {(doc * 7919 + topic) % 1000}.{doc} a-long-run-tag-{'x' * 90}\n"

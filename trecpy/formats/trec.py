@@ -171,7 +171,7 @@ class Reader:
         self._state = np.zeros(kernel.STATE_SIZE, np.int64)
         self._columns = np.empty((kernel.MAX_COLUMNS, 2), np.int64)
         self._slots = np.full(2, -1, np.int32)
-        self._topics = np.empty((0, 3), np.int64)
+        self._topics = np.empty((0, 4), np.int64)
         self._arena = np.empty(0, np.uint8)
         self._start = self._stop = 0  # of the lines to be parsed
 
@@ -217,7 +217,7 @@ class Reader:
 
     def topic_id(self, number: int) -> bytes:
         """The id of a topic, by its number in order of appearance."""
-        at, size, _ = self._topics[number]
+        at, size = self._topics[number, :2]
         return self._arena[at : at + size].tobytes()
 
     def read_whole(self) -> None:
@@ -255,7 +255,7 @@ class Reader:
     def parse(self) -> None:
         """Parse what was read. Raises FormatError."""
         start, stop = self._start, self._stop
-        kernel.forget(self._slots, self._topics, self.topics)
+        self._slots[self._topics[: self.topics, 3]] = -1
         self._state[:] = 0
         self._make_room(start, stop)
         records = self.records
@@ -309,7 +309,7 @@ class Reader:
         )
         self.records.reserve(lines)
         if lines > len(self._topics):
-            self._topics = np.empty((lines, 3), np.int64)
+            self._topics = np.empty((lines, 4), np.int64)
             self._slots = np.full(rank.table_size(lines), -1, np.int32)
         if size > len(self._arena):
             self._arena = np.empty(size, np.uint8)

@@ -313,7 +313,7 @@ def parse(
             came back after another (MIXED, or 0) and which (BACK), the TAG of the last line, ODD values, the columns
             FOUND in a line of the wrong length, COMMENT_TOPICS: comments that read like data
         slots: int32[power of two], -1 (as given), at least twice as long as topics there can be
-        topics: int64[T, 3]  place in arena, size, hash of each topic, in order of appearance
+        topics: int64[T, 4]  place in arena, size, hash and slot of each topic, in order of appearance
         arena: uint8[]  the topics' bytes end to end
     Writes, one row a record
         topic: int32[N]  number of its topic
@@ -388,7 +388,7 @@ def parse(
             if slots[slot] < 0:
                 number = state[TOPICS]
                 free = topics[number - 1, 0] + topics[number - 1, 1] if number > 0 else 0
-                topics[number, 0], topics[number, 1], topics[number, 2] = free, size, h
+                topics[number, 0], topics[number, 1], topics[number, 2], topics[number, 3] = free, size, h, slot
                 for j in range(size):
                     arena[free + j] = data[place + j]
                 slots[slot] = number
@@ -419,17 +419,6 @@ def parse(
         record += 1
     state[RECORDS], state[LINES] = record, line
     return DONE
-
-
-@compiled
-def forget(slots: Int32s, topics: Integers, count: int) -> None:
-    """Free the slots that the first `count` topics took; slots, topics as parse() has them."""
-    mask = np.uint64(len(slots) - 1)
-    for number in range(count):
-        slot = np.uint64(topics[number, 2]) & mask
-        while slots[slot] >= 0:  # on to the end of the row, which holds this topic's slot or was freed already
-            slots[slot] = -1
-            slot = (slot + _ONE) & mask
 
 
 @compiled
