@@ -131,6 +131,11 @@ RECIPES: dict[str, Callable[[Path], None]] = {
     "robust": make_robust,
     "topics": lambda folder: make_sparse(folder, topics=40_000, depth=5, pairs=20_000),
     "grade": make_grade,
+    "tiny": lambda folder: make_sparse(folder, topics=10, depth=10, pairs=5),
+    "topics-x1": lambda folder: make_sparse(folder, topics=500, depth=1_000, pairs=50),
+    "topics-x2": lambda folder: make_sparse(folder, topics=1_000, depth=1_000, pairs=100),
+    "topics-x4": lambda folder: make_sparse(folder, topics=2_000, depth=1_000, pairs=200),
+    "topics-x8": lambda folder: make_sparse(folder, topics=4_000, depth=1_000, pairs=400),
 }
 
 
