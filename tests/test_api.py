@@ -562,7 +562,7 @@ def test_judgements_given_twice() -> None:
         ({"relevance_level": 2**63}, "relevance_level: expected an integer of 64 bits, found 9223372036854775808"),
         ({"judged_only": "False"}, "judged_only: expected True or False, found 'False'"),
         ({"ignore_self": []}, r"ignore_self: expected True or False, found \[\]"),
-        ({"protocol": {"depth": 1}}, "protocol: expected a trecpy.Protocol, found {'depth': 1}"),
+        ({"protocol": {"depth": 1}}, "protocol: expected a trecpy.Protocol or a preset's name, found {'depth': 1}"),
     ],
 )
 def test_options_that_are_wrong(options: dict[str, Any], said: str) -> None:

@@ -105,6 +105,14 @@ def test_the_ranks_of_labels_have_a_fingerprint() -> None:
     assert (first["run"] == other["run"], first["qrels"] == other["qrels"]) == (False, True)
 
 
+@given(matrices())
+def test_equal_scores_in_the_order_of_columns(given_matrices: tuple[Any, Any]) -> None:
+    scores, labels = given_matrices
+    qrels, run = as_dicts(scores, labels)
+    dense = trecpy.evaluate_dense(scores, labels, NAMES, topics=list(run), ties="input")
+    assert repr(dense.to_dict()) == repr(trecpy.evaluate(qrels, run, NAMES, ties="input").to_dict())
+
+
 def test_a_constant_score_gains_nothing_from_a_gold_in_column_0() -> None:
     assert trecpy.evaluate_dense(np.ones((1, 4)), [[1, 0, 0, 0]], "RR")["RR"] == 1 / 4
 
@@ -187,7 +195,8 @@ def test_values_stand_in_the_order_of_rows() -> None:
         ([[1.0]], [[1]], {"docnos": [["a", "b"]]}, "docnos: expected shape"),
         ([[1.0]], [[1]], {"num_rel": [0]}, "num_rel: row 0: expected at least the 1 that are labelled, found 0"),
         ([[1.0]], [[1]], {"topics": ["a", "b"]}, "topics: expected 1 different ids, found 2"),
-        ([[1.0]], [[1]], {"ties": "input"}, "evaluate_dense: expected relevance_level >= 0"),
+        ([[1.0]], [[1]], {"ignore_self": True}, "evaluate_dense: expected relevance_level >= 0"),
+        ([[1.0]], [[1]], {"ties": "input", "docnos": [["a"]]}, "evaluate_dense: expected no docnos"),
         ([[1.0]], np.array([[2**63 + 1]], np.uint64), {}, "labels: row 0, column 0: expected an integer level"),
         (np.ma.array([[1.0]], mask=[[1]]), [[1]], {}, "scores: expected a plain array and a mask"),
         (np.zeros((0, 3)), np.zeros((0, 3), int), {}, "scores: expected numbers"),

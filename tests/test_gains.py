@@ -120,7 +120,7 @@ def test_fractions_are_never_cut_in_silence() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"gains": "exponential"}, "gains: expected 'level', 'float', 'exp' or {level >= 0: finite gain}"),
+        ({"gains": "exponential"}, "gains: expected 'level', 'float', 'exp', 'binary' or {level >= 0: finite gain}"),
         ({"gains": {-1: 2}}, "gains: expected"),
         ({"gains": {1: math.nan}}, "gains: expected"),
         ({"gains": {}}, "gains: expected"),

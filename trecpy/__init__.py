@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from trecpy.errors import TrecpyError as TrecpyError
     from trecpy.errors import UsageError as UsageError
     from trecpy.errors import ZScoreError as ZScoreError
+    from trecpy.presets import Preset as Preset
+    from trecpy.presets import protocols as protocols
     from trecpy.protocol import Protocol as Protocol
     from trecpy.registry import Cutoffs as Cutoffs
     from trecpy.registry import measure as measure
@@ -52,6 +54,7 @@ _HOMES = {
     "MeasureError": "trecpy.errors",
     "NothingScoredError": "trecpy.errors",
     "ParameterError": "trecpy.errors",
+    "Preset": "trecpy.presets",
     "Protocol": "trecpy.protocol",
     "Qrels": "trecpy.collection",
     "Run": "trecpy.collection",
@@ -66,6 +69,7 @@ _HOMES = {
     "evaluate_dense": "trecpy.dense",
     "measure": "trecpy.registry",
     "merge": "trecpy.api",
+    "protocols": "trecpy.presets",
 }
 
 __all__ = [
@@ -82,6 +86,7 @@ __all__ = [
     "MeasureError",
     "NothingScoredError",
     "ParameterError",
+    "Preset",
     "Protocol",
     "Qrels",
     "Run",
@@ -97,6 +102,7 @@ __all__ = [
     "evaluate_dense",
     "measure",
     "merge",
+    "protocols",
 ]
 
 

@@ -25,7 +25,7 @@ Measures = object  # a name, a measure of ir_measures, or several of them
 
 
 def evaluate(
-    qrels: Any, run: Any, measures: Measures = "official", *, protocol: Protocol | None = None, **options: Any
+    qrels: Any, run: Any, measures: Measures = "official", *, protocol: Protocol | str | None = None, **options: Any
 ) -> "Evaluation":
     """
     Score a run by judgements.
@@ -56,7 +56,7 @@ class Evaluator:
     """
 
     def __init__(
-        self, qrels: Any, measures: Measures = "official", *, protocol: Protocol | None = None, **options: Any
+        self, qrels: Any, measures: Measures = "official", *, protocol: Protocol | str | None = None, **options: Any
     ) -> None:
         self.protocol = chosen_protocol(protocol, options)
         self.columns = parse_names(measures, self.protocol.compat)

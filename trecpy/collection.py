@@ -73,18 +73,19 @@ class Qrels:
         return cls._of_source(_source(file, "qrels"), form, compat, fractions)
 
     @classmethod
-    def _of_source(cls, source: Source, form: str, compat: Compat, fractions: bool) -> "Qrels":
+    def _of_source(cls, source: Source, form: str, compat: Compat, fractions: bool, twice: bool = False) -> "Qrels":
         with source:
             judgements, notes = read_judgements(source, form, compat, strict=True, fractions=fractions)
-        if form == "qrels":
+        if form == "qrels" and not twice:
             _refuse_twice(judgements, FormatError)
         return cls(judgements, notes)
 
     @classmethod
-    def _packed(cls, given: Any, names: Names = KNOWN, fractions: bool = True) -> "Qrels":
+    def _packed(cls, given: Any, names: Names = KNOWN, fractions: bool = True, twice: bool = False) -> "Qrels":
         records, level, grades = packed_levels(given, names, fractions)
         judgements = Leveled.of("qrels", records, level, grades=grades)
-        _refuse_twice(judgements, InputError)
+        if not twice:
+            _refuse_twice(judgements, InputError)
         return cls(judgements)
 
     @property
@@ -259,7 +260,7 @@ def as_qrels(given: Any, protocol: Protocol) -> Qrels:
 
     Raises InputError, FileError, FormatError.
     """
-    fractions = protocol.gains == "float"
+    fractions, twice = protocol.gains == "float", protocol.duplicates == "keep"
     if isinstance(given, Qrels):
         judgements = given.judgements
         if not fractions and isinstance(judgements, Leveled) and (wrong := judgements.first_fraction()):
@@ -270,8 +271,8 @@ def as_qrels(given: Any, protocol: Protocol) -> Qrels:
             )
         return given
     if (source := source_of(given, "qrels")) is not None:
-        return Qrels._of_source(source, "qrels", protocol.compat, fractions)
-    return Qrels._packed(given, fractions=fractions)
+        return Qrels._of_source(source, "qrels", protocol.compat, fractions, twice)
+    return Qrels._packed(given, fractions=fractions, twice=twice)
 
 
 def as_run(given: Any, protocol: Protocol) -> Run | RunReader | Mapped | _Joined:

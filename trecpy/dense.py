@@ -1,7 +1,7 @@
 """Matrices of scores and labels, one row a query: ranks of the labelled candidates, then the same formulas."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def evaluate_dense(
     outside: Any = None,
     num_rel: Any = None,
     topics: Any = None,
-    protocol: Protocol | None = None,
+    protocol: Protocol | str | None = None,
     **options: Any,
 ) -> Evaluation:
     """
@@ -44,7 +44,7 @@ def evaluate_dense(
     labels: integers or whole floats [Q, D]  the candidate's level; below 0 or NaN: not judged; ignored at padding;
         fractions with gains="float"
     docnos: strings [Q, D], for ties; without them the later column is ranked first, so that a constant score gains
-        nothing from a relevant document in column 0
+        nothing from a relevant document in column 0; with ties="input" the earlier column is
     outside: as labels [Q, K]  levels of judged documents that are no candidates; they are in the ideal ranking
     num_rel: integers [Q]  relevant documents of each query, where more are known than the labels show
     topics: Q ids, else the rows' numbers with leading zeros; as everywhere, values stand and are added in their byte
@@ -57,10 +57,10 @@ def evaluate_dense(
     meaning here. MeasureError, ParameterError, TopicError as evaluate() does.
     """
     chosen = chosen_protocol(protocol, options)
-    if chosen.relevance_level < 0 or chosen.ignore_self or chosen.ties == "input" or chosen.duplicates != "error":
-        raise InputError(
-            "evaluate_dense: expected relevance_level >= 0, and no ignore_self, duplicates, or ties='input'"
-        )
+    if chosen.relevance_level < 0 or chosen.ignore_self or chosen.duplicates != "error":
+        raise InputError("evaluate_dense: expected relevance_level >= 0, and no ignore_self or duplicates")
+    if docnos is not None and chosen.ties == "input":
+        raise InputError("evaluate_dense: expected no docnos where ties are 'input': columns decide then")
     columns = parse_names(measures, chosen.compat)
     least = 0 if reads_nonrelevant(columns, chosen) else 1
     given = _scores(scores, mask)
@@ -81,7 +81,9 @@ def evaluate_dense(
     if ranked is None:
         row, column = np.argwhere(np.isnan(given))[0]
         raise InputError(f"scores: row {row}, column {column}: expected a number, found nan")
-    scored = score_ranked(Plan(qrels, columns, chosen), ranked)
+    plan = Plan(qrels, columns, chosen)
+    mirrored = _earlier_first(ranked) if any(ranking.ties == "input" for ranking in plan.rankings) else ranked
+    scored = score_ranked(plan, [mirrored if ranking.ties == "input" else ranked for ranking in plan.rankings])
     scored.digests[b""] = digest(
         ranked.num_ret, np.stack((ranked.rank, ranked.document), dtype=np.int32, casting="unsafe")
     )
@@ -253,3 +255,10 @@ def _ranked(scores: Reals, candidates: _Labelled, level: Integers, document: Int
     rank, level, document, first, last = rows
     pairs = np.zeros(queries, np.int64)
     return Ranked(np.arange(queries), num_ret, starts, rank, level, document, first, last, pairs, ONCE)
+
+
+def _earlier_first(ranked: Ranked) -> Ranked:
+    """The same with the earlier column first where scores are equal."""
+    rank = ranked.first + ranked.last - ranked.rank
+    order = np.lexsort((rank, ranked.query))
+    return replace(ranked.in_order(order), rank=rank[order])

@@ -18,11 +18,14 @@ from trecpy.packed import Judgements, Preferences, Qrels
 from trecpy.preferences import Preferred
 from trecpy.protocol import Protocol
 from trecpy.ranked import Ranked
-from trecpy.registry import Column, Cutoffs, LevelGains
+from trecpy.registry import Column, Cutoffs, LevelGains, catalogue
 from trecpy.scores import DROPPED, NOT_COUNTED, RANKED, RANKED_JUDGED, TIED_PAIRS, Scores, Tied
 from trecpy.text import described, plural, quoted, shown
 
 T = TypeVar("T")
+
+# Divisors and ideal rankings that do not depend on the order of ties.
+_EXPECTED = [("rel", "judged"), ("min", "judged")]
 
 
 class Rankings(Interface):
@@ -60,11 +63,19 @@ class Plan:
     protocol: Protocol
 
     def __post_init__(self) -> None:
-        """Raises ParameterError: a measure that has no expectation over ties where one is asked for."""
+        """
+        Raises ParameterError: a measure that has no expectation over ties where one is asked for, or conventions of a
+        measure that does not exist.
+        """
+        for name, _ in self.protocol.per_measure:
+            if name not in catalogue():
+                raise ParameterError(f"per_measure: expected names of measures, found {quoted(name)}")
         lacking = [
             column.measure.name
             for column, protocol in zip(self.columns, self.protocols, strict=True)
-            if protocol.ties == "expected" and column.measure.needs and not column.measure.expected
+            if protocol.ties == "expected"
+            and column.measure.needs
+            and not (column.measure.expected and (protocol.ap, protocol.ideal) in _EXPECTED)
         ]
         if lacking:
             raise ParameterError(
@@ -142,7 +153,7 @@ class Plan:
     @cached_property
     def judged_twice(self) -> Integers:
         """int64[n]: places of the topics that judge a document twice in their first unit."""
-        if not isinstance(self.judgements, Qrels):
+        if not isinstance(self.judgements, Qrels) or self.protocol.duplicates == "keep":
             return np.zeros(0, np.int64)
         return np.flatnonzero(self.judgements.documents.repeated[self.judgements.units[:-1], 0] >= 0)
 
@@ -266,6 +277,8 @@ def score(
     wanted = np.ones(len(judgements.topics) + 1, bool)
     if only is not None:
         wanted[:-1] = [topic == only for topic in judgements.topics]
+    if protocol.without_relevant == "drop":
+        wanted[:-1] &= plan.relevant > 0
     wanted[-1] = False
     rankings = plan.rankings if plan.looks else []
 
@@ -308,13 +321,13 @@ def score(
     return scores.with_zeros(scorer.unjudged) if protocol.topics == "run" else scores
 
 
-def score_ranked(plan: Plan, ranked: Ranked) -> Scores:
-    """Score rankings that are joined with the judgements already, one of each topic, in the order of topics."""
+def score_ranked(plan: Plan, ranked: Sequence[Ranked]) -> Scores:
+    """Score rankings that are joined with the judgements already, one of each topic, in each of the plan's rankings."""
     if plan.every:
         raise ParameterError("expected no gain for documents without a judgement, which have no rows here")
     scorer = _Scorer(plan, witness=True)
     every = np.arange(len(plan.judgements.topics))
-    scorer.fill(every, [ranked] * len(plan.rankings))
+    scorer.fill(every, ranked)
     scorer.counted[[RANKED_JUDGED, TIED_PAIRS]] = NOT_COUNTED
     return scorer.result(np.ones(len(every), bool), np.ones(len(every), bool))
 
@@ -385,6 +398,7 @@ class _Scorer:
         }
         self.problems: dict[int, TopicError] = {}
         self.hidden: dict[int, bytes] = {}
+        self.kept = 0
         self.unfit, self.looks = plan.unfit, plan.looks
 
     def score(self, found: Sequence[tuple[Rankings, Ranked]], places: Integers) -> None:
@@ -396,6 +410,8 @@ class _Scorer:
         for some, ranked in found:
             if len(ranked.repeated) and (ranked.repeated[:, 0] >= 0).any():
                 self._complain(some, places, ranked)
+            if self.protocol.duplicates == "keep":
+                self.kept += int(ranked.repeated[:, 2].sum())
         self.fill(places, [ranked for _, ranked in found])
 
     def _complain(self, rankings: Rankings, places: Integers, ranked: Ranked) -> None:
@@ -434,7 +450,7 @@ class _Scorer:
             self.counted[TIED_PAIRS, places] = own.tied_pairs
             if self.witness:
                 self.counted[RANKED_JUDGED, places] = cut.num_judged[last]
-                if len(own.repeated):
+                if len(own.repeated) and self.protocol.duplicates != "keep":
                     self.counted[DROPPED, places] = np.where(own.repeated[:, 0] < 0, own.repeated[:, 2], 0)
                 for number, each in enumerate(ranked):
                     self._keep_ties(number, each, last)
@@ -546,5 +562,8 @@ class _Scorer:
                 f"topic {quoted(self.judgements.topics[place])}: document {quoted(self.hidden[place])} is ranked "
                 f"twice, the second time below the cut of -M (in {plural(len(self.hidden), 'topic')})"
             )
+        if self.kept:
+            again = plural(self.kept, "document")
+            yield f"{again} of a topic ranked again and kept: each counts, so that recall may exceed 1"
         if self.looks:
             yield from self.plan.unsorted

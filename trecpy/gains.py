@@ -33,19 +33,21 @@ class Gains:
     What levels are worth.
 
     pairs: (level, gain) in the order given; other levels are worth themselves, or 2^level - 1 where exponential
+    binary: levels of at least that are worth 1, others nothing
     sort: order the ideal ranking by gain, also where trec_eval would not
     """
 
     pairs: tuple[Entry, ...] = ()
     exponential: bool = False
+    binary: int | None = None
     sort: bool = False
 
     @classmethod
-    def of(cls, choice: Any) -> "Gains":
-        """As Protocol.gains has it."""
+    def of(cls, choice: Any, least: int = 1) -> "Gains":
+        """As Protocol.gains has it; least: the smallest level that is relevant."""
         if isinstance(choice, tuple):
             return cls(choice, sort=True)
-        return cls(exponential=choice == "exp")
+        return cls(exponential=choice == "exp", binary=least if choice == "binary" else None)
 
     @property
     def named(self) -> frozenset[int]:
@@ -58,6 +60,8 @@ class Gains:
 
         Raises ParameterError: an exponential gain that is infinite.
         """
+        if self.binary is not None:
+            return (levels >= self.binary).astype(float)
         if not self.exponential:
             return levels
         if (levels >= 1024).any():
@@ -206,7 +210,7 @@ class _Worth:
     def of(self, level: Integers) -> Reals:
         """float64[n]: what levels are worth, 0 where they are below 0."""
         if self.grades is None:
-            return self.gains.worth(np.maximum(level, 0).astype(float))
+            return np.where(level >= 0, self.gains.worth(np.maximum(level, 0).astype(float)), 0.0)
         return np.where(level >= 0, np.append(self.grades, 0.0)[level], 0.0)
 
     def documents(self) -> Reals:
@@ -216,6 +220,8 @@ class _Worth:
     def ideal(self, starts: Integers) -> tuple[Reals, Integers]:
         """float64[M], int64[U+1]: the gains above 0 of each unit, largest first, and where units begin."""
         nothing = 0 if self.grades is None else int(np.searchsorted(self.grades, 0.0, "right")) - 1
+        if self.gains.binary is not None:
+            nothing = max(self.gains.binary, 0) - 1
         chosen = self.level > nothing
         bounds = starts_of(chosen)[starts]
         unit = np.repeat(np.arange(len(starts) - 1), np.diff(bounds))

@@ -73,7 +73,8 @@ class Reading:
 
     def __init__(self, qrels: Qrels, protocol: Protocol, cutoffs: Iterable[int] = ()) -> None:
         self.qrels, self.protocol = qrels, protocol
-        self.least, self.gains = qrels.code(protocol.relevance_level), Gains.of(protocol.gains)
+        self.least = qrels.code(protocol.relevance_level)
+        self.gains = Gains.of(protocol.gains, self.least)
         self.cutoffs = np.array(sorted({*cutoffs, EVERY}), np.int64)
         self.column = {k: i for i, k in enumerate(self.cutoffs.tolist())}
         self.num_rel = qrels.count(self.least)
@@ -159,7 +160,15 @@ class Judged:
 
     def ideal_dcg(self, k: int = EVERY, gains: Gains = BY_LEVEL) -> Reals:
         """float64[Q]: the same of the ideal ranking."""
+        if self.protocol.ideal == "candidates":
+            return self.gained(gains).dcg_of_candidates(k)
         return self.qrels.ideal_dcg(self._chosen(gains), k)[self.unit]
+
+    def ap_divisor(self, k: int = EVERY) -> Reals | Integers:
+        """[Q]: what the precisions at hits down to rank k are divided by, as the protocol has it."""
+        if self.protocol.ap == "hits":
+            return self.found(k)
+        return np.minimum(self.num_rel, k) if self.protocol.ap == "min" else self.num_rel
 
     def not_judged(self, k: int = EVERY) -> Integers:
         """int64[Q]: documents at ranks 1..k that have no level >= 0."""
@@ -326,6 +335,14 @@ class Gained:
         """float64[n]: the DCG of rankings `query` down to `rank`, or to their last document."""
         row = np.searchsorted(self.docs.row_key, key(query, rank), "right")
         return np.where(row > self.docs.row_starts[query], np.append(self.dcg, 0.0)[row - 1], 0.0)
+
+    def dcg_of_candidates(self, k: int) -> Reals:
+        """float64[Q]: the DCG that the ranked documents could have down to rank k, in the best order."""
+        query = self.docs.query
+        order = np.lexsort((-self.gain, query))
+        rank = np.arange(1, len(order) + 1) - self.docs.row_starts[query]
+        chosen = rank <= k
+        return self.docs.sum(np.where(chosen, self.gain[order] / self.docs.discounts[np.where(chosen, rank, 1)], 0.0))
 
     def ideal_at_rows(self) -> Reals:
         """float64[M]: the ideal DCG at the rank of each row."""

@@ -114,7 +114,7 @@ def average_precision(docs: Judged) -> Reals:
     Range     [0, 1]; 0 where nothing relevant is ranked.
     Source    Buckley & Voorhees 2005, ch. 3; trec_eval. The mean over topics is MAP.
     """
-    return divided(docs.precision_sum(), docs.num_rel, docs.hits > 0)
+    return divided(docs.precision_sum(), docs.ap_divisor(), docs.hits > 0)
 
 
 @declare("gm_map", aggregate=Aggregate.GEOMETRIC, sets=_OFFICIAL)
@@ -476,7 +476,7 @@ def average_precision_cut(docs: Judged, k: int) -> Reals:
     Range     [0, 1]; 0 where R is 0.
     Source    trec_eval.
     """
-    return ratio(docs.precision_sum(k), docs.num_rel)
+    return ratio(docs.precision_sum(k), docs.ap_divisor(k))
 
 
 @declare("relative_P", _CUTOFFS, sets=("all_trec",), expected=True)

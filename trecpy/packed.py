@@ -202,7 +202,12 @@ class Block:
         return self.before + 1 + int(np.count_nonzero(self.data[: self.spans[record, 0]] == ord("\n")))
 
 
-_DUPLICATES = {"first": kernel.KEEP_FIRST, "max": kernel.KEEP_LARGEST}
+_DUPLICATES = {
+    "first": kernel.KEEP_FIRST,
+    "last": kernel.KEEP_LAST,
+    "max": kernel.KEEP_LARGEST,
+    "keep": kernel.KEEP_ALL,
+}
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,16 @@ Compat = Literal["10.0", "9.0.8"]
 COMPATS: tuple[Compat, ...] = ("10.0", "9.0.8")
 
 
-GAINS = ("level", "float", "exp")
+GAINS = ("level", "float", "exp", "binary")
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "compat": COMPATS,
     "topics": ("qrels", "both", "run", "same"),
     "ties": ("trec", "input", "best", "worst", "expected"),
-    "duplicates": ("error", "first", "max", "error-within-depth"),
+    "duplicates": ("error", "first", "last", "max", "keep", "error-within-depth"),
+    "without_relevant": ("keep", "drop"),
+    "ap": ("rel", "min", "hits"),
+    "ideal": ("judged", "candidates"),
 }
 
 
@@ -39,12 +42,22 @@ class Protocol:
                      "worst", as is best or worst for the run, relevant ones first or last; "expected", each value is
                      its mean over all orders of them (for the measures that have it in closed form)
     gains            what a level is worth to nDCG and its kin: "level", itself; "float", itself, and levels may be
-                     fractions; "exp", 2^level - 1; {level: gain}, where a level that is not named is worth itself
-    duplicates       a document twice in a ranking: "error"; "first", the one that came first counts; "max", the one
-                     with the larger score; "error-within-depth", an error unless depth cuts one off (trec_eval -M)
+                     fractions; "exp", 2^level - 1; "binary", 1 if relevant; {level: gain}, where a level that is not
+                     named is worth itself
+    ideal            what the ideal ranking of nDCG is made of: "judged", all judged documents; "candidates", the ranked
+    ap               what average precision is divided by: "rel", the relevant documents; "min", these or the cutoff,
+                     whichever is less; "hits", the relevant documents down to the cutoff
+    duplicates       a document twice in a ranking: "error"; "first" or "last", the one that came so counts; "max", the
+                     one with the larger score; "keep", each counts, also of one that is judged twice;
+                     "error-within-depth", an error unless depth cuts one off (trec_eval -M)
     ignore_self      drop documents whose docno is the topic's id (ArguAna, Quora)
     num_docs         documents in the collection; only `utility` asks
     max_grade        the largest grade of the scale; only `ERR` asks
+    without_relevant topics without a relevant document: "keep" or "drop"
+    batch            topics whose mean is taken, in byte order, before the mean of these means is; None: all at once
+    places           decimals to which summaries are rounded; None: not at all
+    per_measure      {measure: {field: value}}: what is otherwise for single measures, by trec_eval's or trecpy's name
+    name             of a preset that this began as; trecpy.protocols has them
     """
 
     compat: Compat = "10.0"
@@ -54,10 +67,17 @@ class Protocol:
     topics: Literal["qrels", "both", "run", "same"] = "qrels"
     ties: Literal["trec", "input", "best", "worst", "expected"] = "trec"
     gains: Any = "level"
-    duplicates: Literal["error", "first", "max", "error-within-depth"] = "error"
+    ideal: Literal["judged", "candidates"] = "judged"
+    ap: Literal["rel", "min", "hits"] = "rel"
+    duplicates: Literal["error", "first", "last", "max", "keep", "error-within-depth"] = "error"
     ignore_self: bool = False
     num_docs: int = 0
     max_grade: int = 4
+    without_relevant: Literal["keep", "drop"] = "keep"
+    batch: int | None = None
+    places: int | None = None
+    per_measure: Any = ()
+    name: str = ""
 
     def __post_init__(self) -> None:
         for name, expected in _CHOICES.items():
@@ -66,9 +86,9 @@ class Protocol:
                     f"{name}: expected {', '.join(map(repr, expected))}, found {described(getattr(self, name))}"
                 )
         object.__setattr__(self, "gains", _gains(self.gains))
-        for name in ("relevance_level", "depth", "num_docs", "max_grade"):
+        for name in ("relevance_level", "depth", "num_docs", "max_grade", "batch", "places"):
             value = getattr(self, name)
-            if name == "depth" and value is None:
+            if name in ("depth", "batch", "places") and value is None:
                 continue
             if name == "relevance_level" and self.gains == "float" and _is_finite(value):
                 object.__setattr__(self, name, int(value) if value == int(value) else float(value))
@@ -85,8 +105,11 @@ class Protocol:
             if type(value).__name__ not in ("bool", "bool_"):  # NumPy's too
                 raise InputError(f"{name}: expected True or False, found {described(value)}")
             object.__setattr__(self, name, bool(value))
-        if self.depth is not None and self.depth < 0:
-            raise InputError(f"depth: expected a number >= 0 or None, found {self.depth}")
+        for name, least in (("depth", 0), ("batch", 1), ("places", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise InputError(f"{name}: expected a number >= {least} or None, found {value}")
+        object.__setattr__(self, "per_measure", _per_measure(self.per_measure, self))
         if self.ties == "expected" and self.depth is not None and self.judged_only:
             raise InputError(
                 "ties: expected no depth with judged_only where ties are 'expected': it has no closed form"
@@ -130,10 +153,36 @@ def _gains(given: Any) -> Any:
     return plain
 
 
-def chosen_protocol(protocol: Protocol | None, options: Mapping[str, object]) -> Protocol:
-    """A protocol, or the default one, with some fields replaced. Raises InputError: no such field, or no such value."""
+def _per_measure(given: Any, protocol: Protocol) -> tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]:
+    """((measure, ((field, value), ...)), ...), sorted. Raises InputError: no such field, or no such value."""
+    own: dict[str, tuple[tuple[str, Any], ...]] = {}
+    try:
+        for measure, choices in dict(given).items():
+            own[str(measure)] = tuple(sorted((str(field), value) for field, value in dict(choices).items()))
+    except (TypeError, ValueError):
+        raise InputError(f"per_measure: expected {{measure: {{field: value}}}}, found {described(given)}") from None
+    for measure, pairs in own.items():
+        fixed = [field for field, _ in pairs if field in ("per_measure", "name", "compat")]
+        if fixed:
+            raise InputError(f"per_measure: {measure}: expected fields that a measure may have alone, found {fixed[0]}")
+        chosen_protocol(replace(protocol, per_measure=()), dict(pairs))
+    return tuple(sorted(own.items()))
+
+
+def chosen_protocol(protocol: Protocol | str | None, options: Mapping[str, object]) -> Protocol:
+    """
+    A protocol, the preset of a name, or the default one, with some fields replaced.
+
+    Raises InputError: no such preset, field or value.
+    """
+    if isinstance(protocol, str):
+        from trecpy.presets import protocols  # they are made of Protocols
+
+        if protocol not in protocols:
+            raise InputError(f"protocol: expected one of {', '.join(protocols)}, found {described(protocol)}")
+        protocol = protocols[protocol].protocol
     if protocol is not None and not isinstance(protocol, Protocol):
-        raise InputError(f"protocol: expected a trecpy.Protocol, found {described(protocol)}")
+        raise InputError(f"protocol: expected a trecpy.Protocol or a preset's name, found {described(protocol)}")
     known = sorted(field.name for field in fields(Protocol))
     for name in options:
         if name not in known:

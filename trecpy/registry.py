@@ -328,7 +328,8 @@ class Column:
 
     def under(self, protocol: Protocol) -> Protocol:
         """The conventions of this column where those of the others are `protocol`."""
-        return replace(protocol, **dict(self.own)) if self.own else protocol
+        measure = dict(protocol.per_measure).get(self.measure.name, ())
+        return replace(protocol, per_measure=(), **dict([*measure, *self.own])) if measure or self.own else protocol
 
     @property
     def per_topic(self) -> bool:

@@ -110,10 +110,9 @@ class Scores:
     def _count(self, number: int) -> int | None:
         return int(self.counted[number]) if self.counted[number] != NOT_COUNTED else None
 
-    @property
-    def averaged(self) -> int:
-        """Topics whose mean the summary is."""
-        return len(self.judged) if self.protocol.topics == "qrels" else len(self.topics)
+    def averaged(self, topics: str) -> int:
+        """Topics whose mean the summary is. topics: as Protocol has it."""
+        return len(self.judged) if topics == "qrels" else len(self.topics)
 
     def standardised(self, zscores: ZScores) -> "Scores":
         """Each value replaced by (value - mean) / stddev of its topic and column; -1000000 where these are missing."""
@@ -150,24 +149,47 @@ class Scores:
         Sums go from topic to topic in byte order, one addition after the other, and are divided once.
         """
         with np.errstate(all="ignore"):
-            sums = [float(np.add.accumulate(np.append(0.0, values))[-1]) for values in self.per_query.T]
-        return [self._aggregate(column, total) for column, total in zip(self.columns, sums, strict=True)]
+            return [self._summed_up(c, column.under(self.protocol)) for c, column in enumerate(self.columns)]
 
-    def _aggregate(self, column: Column, total: float) -> float:
+    def _summed_up(self, c: int, protocol: Protocol) -> float:
+        """The summary of one column under its own conventions."""
+        values, count = self.per_query[:, c], self.averaged(protocol.topics)
+        if protocol.topics != self.protocol.topics:
+            # Of other topics than the rest: what is missing in the rows counts 0.
+            chosen = {"qrels": self.judged.keys(), "both": self.present, "same": self.present}.get(protocol.topics)
+            if chosen is not None:
+                values = values[[topic in chosen for topic in self.topics]]
+            count = len(self.present | self.unjudged) if chosen is None else len(chosen)
+        if protocol.batch is not None and self.columns[c].measure.aggregate is Aggregate.MEAN:
+            means = [
+                _total(part) / len(part)
+                for part in np.split(values, range(protocol.batch, len(values), protocol.batch))
+            ]
+            value = _total(np.array(means)) / len(means)
+        else:
+            value = self._aggregate(self.columns[c], _total(values), count, len(values))
+        return value if protocol.places is None or not math.isfinite(value) else round(value, protocol.places)
+
+    def _aggregate(self, column: Column, total: float, count: int, rows: int) -> float:
         match column.measure.aggregate:
             case Aggregate.TOPICS:
-                return float(self.averaged)
+                return float(count)
             case Aggregate.SUM:
                 return total
             case Aggregate.RELEVANT:
                 return float(sum(self.judged.values())) if self.protocol.topics == "qrels" else total
             case Aggregate.GEOMETRIC:
-                total += (self.averaged - len(self.topics)) * _LOG_FLOOR
+                total += (count - rows) * _LOG_FLOOR
                 try:
-                    return math.exp(total / self.averaged)
+                    return math.exp(total / count)
                 except OverflowError:  # of z-scores; the C library gives infinity
                     return math.inf
             case Aggregate.MEAN:
-                return total / self.averaged
+                return float(np.float64(total) / count)
             case _:
                 return 0.0
+
+
+def _total(values: Reals) -> float:
+    """The sum, added one after the other."""
+    return float(np.add.accumulate(np.append(0.0, values))[-1])

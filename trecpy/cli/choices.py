@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from trecpy.protocol import Protocol
+from trecpy.protocol import chosen_protocol as with_options
 from trecpy.text import quoted
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "tsv", "jsonl")
 _PLACES = 4
-_ALWAYS_STATED = ("compat", "topics", "relevance_level", "ties")
 
 
 def add_measures(parser: argparse.ArgumentParser, defaults: tuple[str, ...]) -> None:
@@ -33,7 +33,12 @@ def add_measures(parser: argparse.ArgumentParser, defaults: tuple[str, ...]) -> 
 
 
 def chosen_measures(options: argparse.Namespace) -> list[str]:
-    """The names that were asked for."""
+    """The names that were asked for, else those of the preset, else the command's own."""
+    if options.measures is None and options.protocol is not None:
+        from trecpy.presets import protocols
+
+        if options.protocol in protocols:
+            return list(protocols[options.protocol].measures)
     return options.measures or list(options.default_measures)
 
 
@@ -41,6 +46,12 @@ def add_protocol(parser: argparse.ArgumentParser) -> None:
     """One option for each field of Protocol; what is not given stays as its default is."""
     hints = get_type_hints(Protocol)
     group = parser.add_argument_group("conventions")
+    group.add_argument(
+        "--protocol",
+        metavar="NAME",
+        help="those of a paper, board or tool, whose measures are the default then: beir, msmarco-passage, qder, ... "
+        "(an unknown name lists them); options below change single ones",
+    )
 
     def add(name: str, text: str, **how: Any) -> None:
         if get_origin(hints[name]) is Literal:
@@ -57,35 +68,32 @@ def add_protocol(parser: argparse.ArgumentParser) -> None:
     add("ties", "documents of equal score: the larger docno first (trec, the default); as they came (input); the order "
         "that is best or worst for the run; the mean over all orders (expected)")  # fmt: skip
     add("gains", "what levels are worth: themselves (level, the default), themselves and possibly fractions (float), "
-        "2^level - 1 (exp), or LEVEL=GAIN,...", type=_gains, metavar="GAINS")  # fmt: skip
-    add("duplicates", "a document twice in a ranking: an error (default; or unless depth cuts it off), the first "
-        "counts, the larger score counts")  # fmt: skip
+        "2^level - 1 (exp), 1 if relevant (binary), or LEVEL=GAIN,...", type=_gains, metavar="GAINS")  # fmt: skip
+    add("ideal", "what nDCG's ideal ranking is made of: all judged documents (default) or the ranked ones")
+    add("ap", "what average precision is divided by: the relevant documents (rel, default); these or the cutoff, "
+        "whichever is less (min); the relevant ones down to the cutoff (hits)")  # fmt: skip
+    add("duplicates", "a document twice in a ranking: an error (default; or unless depth cuts it off); the first, the "
+        "last, the one of larger score counts; each counts (keep)")  # fmt: skip
     add("ignore_self", "drop documents whose docno is the topic's id")
     add("compat", "generation of trec_eval to follow (default 10.0)")
     add("num_docs", "documents in the collection; only utility asks", type=int, metavar="N")
+    add("without_relevant", "topics without a relevant document are kept (default) or dropped")
+    add("batch", "mean over means of N topics each", type=int, metavar="N")
     add("max_grade", "largest grade of the scale; only ERR asks (default 4)", type=int, metavar="N")
 
 
 def chosen_protocol(options: argparse.Namespace) -> Protocol:
     """The protocol that was asked for. Raises InputError: a value that it cannot have."""
     given = vars(options)
-    return Protocol(**{field.name: given[field.name] for field in fields(Protocol) if field.name in given})
+    chosen = {field.name: given[field.name] for field in fields(Protocol) if field.name in given}
+    return with_options(options.protocol, chosen)
 
 
 def protocol_line(protocol: Protocol) -> str:
-    """The conventions in one line: the usual ones, and each that is not its default."""
-    default = Protocol()
+    """The conventions in one line."""
+    from trecpy.presets import stated
 
-    def value(name: str) -> object:
-        found = getattr(protocol, name)
-        return ",".join(f"{level}={gain:g}" for level, gain in found) if isinstance(found, tuple) else found
-
-    stated = [
-        f"{field.name}={value(field.name)}"
-        for field in fields(Protocol)
-        if field.name in _ALWAYS_STATED or getattr(protocol, field.name) != getattr(default, field.name)
-    ]
-    return "protocol: " + ", ".join(stated)
+    return "protocol: " + stated(protocol)
 
 
 def add_layout(parser: argparse.ArgumentParser) -> None:

@@ -15,8 +15,8 @@ ROW_SIZE = 5
 # How documents of equal score are ordered: by docno, byte by byte, the larger or the smaller first, or as they came.
 LARGER_FIRST, SMALLER_FIRST, AS_GIVEN = 1, -1, 0
 
-# What is done with a document that is ranked twice: said, or one of the two dropped.
-REPORT, KEEP_FIRST, KEEP_LARGEST = range(3)
+# What is done with a document that is ranked twice: it is said, one of the two is dropped, or both stay.
+REPORT, KEEP_FIRST, KEEP_LAST, KEEP_LARGEST, KEEP_ALL = range(5)
 
 _ONE, _BYTE, _SIGN = np.uint64(1), np.uint64(255), np.uint64(1 << 63)
 
@@ -238,7 +238,7 @@ def _find_repeated(
     for j in range(size):
         seen[j] = -1
     repeated[0], repeated[1], repeated[2] = -1, -1, 0
-    dropped = 0
+    dropped, kept = 0, 0
     for i in range(end - begin):
         r = order[i]
         place[r - begin] = i
@@ -246,7 +246,9 @@ def _find_repeated(
         while seen[slot] >= 0:
             s = begin + np.int64(seen[slot])
             if hashes[s] == hashes[r] and _compare(data, spans[s, 0], spans[s, 1], data, spans[r, 0], spans[r, 1]) == 0:
-                if duplicates == REPORT:
+                if duplicates == KEEP_ALL:
+                    kept += 1
+                elif duplicates == REPORT:
                     first = repeated[0]
                     hidden = i >= depth
                     if first < 0 or (
@@ -254,7 +256,7 @@ def _find_repeated(
                         and _compare(data, spans[r, 0], spans[r, 1], data, spans[first, 0], spans[first, 1]) < 0
                     ):
                         repeated[0], repeated[1], repeated[2] = s, r, hidden
-                elif duplicates == KEEP_FIRST and r < s:
+                elif (duplicates == KEEP_FIRST and r < s) or (duplicates == KEEP_LAST and r > s):
                     order[place[s - begin]] = -1
                     seen[slot] = r - begin
                     dropped += 1
@@ -266,12 +268,13 @@ def _find_repeated(
         if seen[slot] < 0:
             seen[slot] = r - begin
     if dropped > 0:
-        kept = 0
+        left = 0
         for i in range(end - begin):
             if order[i] >= 0:
-                order[kept] = order[i]
-                kept += 1
-        repeated[2] = dropped
+                order[left] = order[i]
+                left += 1
+    if dropped + kept > 0:
+        repeated[2] = dropped + kept
     return end - begin - dropped
 
 
@@ -314,7 +317,7 @@ def rank(
         starts: int64[B+1]  records of topic b are starts[b]:starts[b+1]
         units: int64[B, 2]  first and last + 1 of the topic's units; a unit is one topic of the qrels, or one group
         judged_*, table, slots  as index() has them; judged_level: int64[J]
-        ties: LARGER_FIRST, SMALLER_FIRST or AS_GIVEN; duplicates: REPORT, KEEP_FIRST or KEEP_LARGEST
+        ties: LARGER_FIRST, SMALLER_FIRST or AS_GIVEN; duplicates: one of the above
         depth: a document that is ranked for the second time behind it is not missed; rankings are not cut here
         every: bool  a row for every document
     Scratch
@@ -325,7 +328,7 @@ def rank(
             judged one, or -1; FIRST and LAST rank of the documents that have its score
         tied_pairs: int64[B]  pairs of documents of equal score
         repeated: int64[B, 3]  two records of the document that is ranked twice (the first in byte order) or -1, and
-            whether it is only ranked twice behind depth; where duplicates are dropped -1, -1, how many
+            whether it is only ranked twice behind depth; where duplicates are dropped or kept -1, -1, how many
     Nothing is checked here.
     """
     row = 0
