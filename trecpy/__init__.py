@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from trecpy.errors import TrecpyError as TrecpyError
     from trecpy.errors import UsageError as UsageError
     from trecpy.errors import ZScoreError as ZScoreError
+    from trecpy.explaining import Explanation as Explanation
+    from trecpy.explaining import explain as explain
     from trecpy.presets import Preset as Preset
     from trecpy.presets import protocols as protocols
     from trecpy.protocol import Protocol as Protocol
@@ -46,6 +48,7 @@ _HOMES = {
     "Cutoffs": "trecpy.registry",
     "Evaluation": "trecpy.api",
     "Evaluator": "trecpy.api",
+    "Explanation": "trecpy.explaining",
     "FileError": "trecpy.errors",
     "Folds": "trecpy.collection",
     "FormatError": "trecpy.errors",
@@ -66,6 +69,7 @@ _HOMES = {
     "compare": "trecpy.comparison",
     "compare_many": "trecpy.comparison",
     "evaluate": "trecpy.api",
+    "explain": "trecpy.explaining",
     "evaluate_dense": "trecpy.dense",
     "measure": "trecpy.registry",
     "merge": "trecpy.api",
@@ -78,6 +82,7 @@ __all__ = [
     "Cutoffs",
     "Evaluation",
     "Evaluator",
+    "Explanation",
     "FileError",
     "Folds",
     "FormatError",
@@ -100,6 +105,7 @@ __all__ = [
     "compare_many",
     "evaluate",
     "evaluate_dense",
+    "explain",
     "measure",
     "merge",
     "protocols",

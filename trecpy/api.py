@@ -173,6 +173,14 @@ class Evaluation:
             column.name: (worst[c], best[c]) for c, column in enumerate(self._scores.columns) if not column.measure.text
         }
 
+    def counted(self, topics: str) -> frozenset[str]:
+        """Ids of the topics whose mean the summary would be. topics: as Protocol has it."""
+        scores = self._scores
+        chosen = {"qrels": frozenset(scores.judged), "run": scores.present | scores.unjudged}.get(
+            topics, scores.present
+        )
+        return frozenset(topic.decode("utf-8", "surrogateescape") for topic in chosen)
+
     @property
     def fingerprint(self) -> dict[str, str]:
         """

@@ -18,6 +18,7 @@ from trecpy.text import quoted
 COMMANDS = {
     "eval": "score runs by judgements, one row a run",
     "compare": "compare runs with a baseline: differences, tests, intervals",
+    "explain": "one measure under every convention: two tools, two numbers, and the reason",
     "answers": "score answers in words: ROUGE-L, BERTScore",
 }
 

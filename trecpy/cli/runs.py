@@ -40,7 +40,7 @@ def evaluated(
     Raises TrecpyError, whose text names the run.
     """
     try:
-        run = Folds([_opened(fold, stdin) for fold in folds]) if folds else _opened(path, stdin)
+        run = Folds([opened(fold, stdin) for fold in folds]) if folds else opened(path, stdin)
         evaluation = evaluator.evaluate(run, seen=seen)
     except TrecpyError as error:
         raise type(error)(_of_run(str(error), path)) from None
@@ -57,7 +57,7 @@ def evaluated(
     return evaluation
 
 
-def _opened(path: str, stdin: IO[bytes] | None) -> Any:
+def opened(path: str, stdin: IO[bytes] | None) -> Any:
     """What the Evaluator takes for a run."""
     if path != "-":
         return path

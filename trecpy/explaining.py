@@ -1,0 +1,230 @@
+"""One measure of one run under every convention that bears on it: explain()."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from trecpy.api import Evaluation, Evaluator
+from trecpy.collection import as_qrels
+from trecpy.errors import InputError, MeasureError
+from trecpy.kernels.dtypes import Reals
+from trecpy.names import parse_name
+from trecpy.packed import Qrels
+from trecpy.presets import protocols, stated
+from trecpy.protocol import COMPATS, Protocol, chosen_protocol
+from trecpy.registry import Aggregate, Column
+from trecpy.text import described, quoted
+
+# Fields that a column cannot have alone, or that change no value.
+_OF_ALL = ("name", "per_measure", "num_docs", "max_grade", "without_relevant")
+_SHOWN = 3
+
+Choices = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """
+    The measure under other conventions.
+
+    choices: the fields that differ from the base, as (name, value); label: them as text, or presets that have them
+    value: the summary; difference: to the base
+    changed: topics with another value, or that count in one of the two alone
+    most: of these the ones that differ most, as (topic, value in the base, value here), NaN where it does not count
+    matches: is it the value that was looked for?
+    """
+
+    choices: Choices
+    label: str
+    value: float
+    difference: float
+    changed: int
+    most: tuple[tuple[str, float, float], ...]
+    matches: bool = False
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """
+    What conventions do to a measure.
+
+    measure: its name; protocol: the base; value: the base's summary; evaluation: all of it, a column a variant
+    choices: single choices that change the value, the largest change first; presets: named protocols, likewise
+    pairs: of choices that give the value that was looked for, where no single choice does
+    unchanged: choices that change nothing; matches: is the base's value the one that was looked for?
+    """
+
+    measure: str
+    protocol: Protocol
+    value: float
+    choices: tuple[Variant, ...]
+    presets: tuple[Variant, ...]
+    pairs: tuple[Variant, ...]
+    unchanged: tuple[str, ...]
+    matches: bool
+    evaluation: Evaluation
+
+    def __repr__(self) -> str:
+        lines = [f"{self.measure} = {self.value:.4f} under {stated(self.protocol)}"]
+        for variant in (*self.choices, *self.presets, *self.pairs):
+            mark = "  <- the value looked for" if variant.matches else ""
+            lines.append(f"  {variant.label}: {variant.value:.4f} ({variant.difference:+.4f}){mark}")
+        return "\n".join([*lines, f"  no effect: {', '.join(self.unchanged)}" if self.unchanged else ""]).rstrip()
+
+
+def explain(
+    qrels: Any,
+    run: Any,
+    measure: Any,
+    *,
+    target: float | str | None = None,
+    protocol: Protocol | str | None = None,
+    **options: Any,
+) -> Explanation:
+    """
+    Say what each convention that bears on a measure does to its value, choice by choice and for the named presets.
+
+    qrels, run, measure: as evaluate() has them, one measure
+    target: a value from elsewhere, as text with as many decimals as are known, like "0.2915": choices that give it
+        are marked, and where no single one does, pairs of choices are tried
+    protocol, options: the base, from which one choice at a time is changed
+
+    Raises as evaluate() does; MeasureError: several measures, or one that is no mean over topics. InputError: a target
+    that is no number.
+    """
+    base = chosen_protocol(protocol, options)
+    columns = parse_name(measure, base.compat)
+    if len(columns) != 1 or columns[0].measure.aggregate is not Aggregate.MEAN:
+        raise MeasureError(f"explain: expected one measure that is averaged over topics, found {quoted(str(measure))}")
+    (column,) = columns
+    wanted = _wanted(target)
+    judged = as_qrels(qrels, base)
+    fields_of = [*_single_choices(column, base, judged.judgements)]
+    named = _presets(column, base)
+    tried: dict[Choices, str] = dict.fromkeys([(), *fields_of, *named], "")
+    if wanted is not None:
+        for a, b in itertools.combinations(fields_of, 2):
+            if a[0][0] != b[0][0]:
+                tried.setdefault(tuple(sorted((*a, *b))), "")
+    allowed = [each for each in tried if _possible(column, base, each)]
+    asked = [_variant_column(column, base, each, number) for number, each in enumerate(allowed)]
+    evaluation = Evaluator(judged, asked, protocol=replace(base, per_measure=())).evaluate(run)
+    summary = list(evaluation.summary.values())
+    values = {each: (summary[n], evaluation.per_query[:, n]) for n, each in enumerate(allowed)}
+
+    def variant(each: Choices, label: str) -> Variant:
+        value, per_topic = values[each]
+        return Variant(
+            each, label, value, value - values[()][0], *_most(evaluation, base, each, values[()][1], per_topic),
+            matches=wanted is not None and round(value, wanted[1]) == wanted[0],
+        )  # fmt: skip
+
+    there = {each: variant(each, ", ".join(names)) for each, names in named.items() if each in values}
+    singles = [variant(each, _label(each)) for each in fields_of if each in values]
+    by_size = sorted(singles, key=lambda found: -abs(found.difference))
+    changing = tuple(found for found in by_size if found.changed or found.difference)
+    pairs: list[Variant] = []
+    if wanted is not None and not any(found.matches for found in singles):
+        both = [each for each in values if len(each) == 2 and each not in named]
+        pairs = [found for found in (variant(each, _label(each)) for each in both) if found.matches]
+    return Explanation(
+        measure=column.name,
+        protocol=base,
+        value=values[()][0],
+        choices=changing,
+        presets=tuple(there.values()),
+        pairs=tuple(pairs),
+        unchanged=tuple(found.label for found in singles if found not in changing),
+        matches=variant((), "").matches,
+        evaluation=evaluation,
+    )
+
+
+def _wanted(target: float | str | None) -> tuple[float, int] | None:
+    """A value and its decimals."""
+    if target is None:
+        return None
+    text = str(target)
+    try:
+        return float(text), len(text.partition(".")[2])
+    except ValueError:
+        raise InputError(f"target: expected a number, found {described(target)}") from None
+
+
+def _single_choices(column: Column, base: Protocol, judgements: Any) -> Iterator[Choices]:
+    """Every other value of each field, one at a time."""
+    own = column.under(base)
+    levels = sorted(set(np.unique(judgements.level).tolist())) if isinstance(judgements, Qrels) else []
+    values: dict[str, list[Any]] = {
+        "compat": [*COMPATS],
+        "topics": ["qrels", "both", "run"],
+        "relevance_level": [level for level in levels if 0 < level <= 4] if own.gains != "float" else [],
+        "judged_only": [False, True],
+        "depth": [10, 100, 1000],
+        "ties": ["trec", "input", "best", "worst", "expected"],
+        "gains": ["level", "exp", "binary"] if own.gains != "float" else [],
+        "ideal": ["judged", "candidates"],
+        "ap": ["rel", "min", "hits"],
+        "ignore_self": [False, True],
+    }
+    for name, candidates in values.items():
+        for value in candidates:
+            if value != getattr(own, name):
+                yield ((name, value),)
+
+
+def _presets(column: Column, base: Protocol) -> dict[Choices, list[str]]:
+    """What each named protocol has otherwise for this measure -> the names of those that have it."""
+    found: dict[Choices, list[str]] = {}
+    own = column.under(base)
+    for name, preset in protocols.items():
+        theirs = column.under(preset.protocol)
+        differing = [
+            field.name for field in fields(Protocol) if getattr(theirs, field.name) != getattr(own, field.name)
+        ]
+        if "without_relevant" not in differing:
+            choices = tuple((field, getattr(theirs, field)) for field in sorted(differing) if field not in _OF_ALL)
+            found.setdefault(choices, []).append(name)
+    return found
+
+
+def _possible(column: Column, base: Protocol, choices: Choices) -> bool:
+    """Can the measure be computed so?"""
+    try:
+        under = replace(column.under(base), **dict(choices))
+    except InputError:
+        return False
+    if not column.measure.offered(under.compat):
+        return False
+    closed = column.measure.expected and (under.ap, under.ideal) in (("rel", "judged"), ("min", "judged"))
+    return under.ties != "expected" or closed
+
+
+def _variant_column(column: Column, base: Protocol, choices: Choices, number: int) -> Column:
+    """The measure as a column of its own."""
+    own = {**dict(dict(base.per_measure).get(column.measure.name, ())), **dict(column.own), **dict(choices)}
+    return replace(column, name=f"{number}", own=tuple(sorted(own.items())), given=True)
+
+
+def _most(
+    evaluation: Evaluation, base: Protocol, choices: Choices, before: Reals, after: Reals
+) -> tuple[int, tuple[tuple[str, float, float], ...]]:
+    """Topics whose value changed, or that count under one of the two alone (NaN where not); the largest changes."""
+    before, after = before.copy(), after.copy()
+    topics = dict(choices).get("topics", base.topics)
+    if topics != base.topics:
+        counted = [evaluation.counted(mode) for mode in (base.topics, topics)]
+        for values, ids in zip((before, after), counted, strict=True):
+            values[[topic not in ids for topic in evaluation.topics]] = np.nan
+    differs = ~((before == after) | (np.isnan(before) & np.isnan(after)))
+    order = np.argsort(-np.nan_to_num(np.abs(after - before), nan=np.inf), kind="stable")
+    chosen = [t for t in order.tolist() if differs[t]][:_SHOWN]
+    topics = evaluation.topics
+    return int(differs.sum()), tuple((topics[t], float(before[t]), float(after[t])) for t in chosen)
+
+
+def _label(choices: Choices) -> str:
+    return ", ".join(f"{name}={value}" for name, value in choices)
