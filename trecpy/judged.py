@@ -146,7 +146,8 @@ class Judged:
 
     def reciprocal_rank(self, k: int = EVERY) -> Reals:
         """float64[Q]: 1 over the rank of the first hit, 0 where there is none at ranks 1..k."""
-        return divided(1.0, self.first_hit, (self.first_hit > 0) & (self.first_hit <= k))
+        found = self.first_hit > 0
+        return divided(1.0, self.first_hit, found if k == EVERY else found & (self.first_hit <= k))
 
     def precision_sum(self, k: int = EVERY) -> Reals:
         """float64[Q]: sum of hits/rank over the hits at ranks 1..k, in rank order."""

@@ -59,7 +59,8 @@ class Mapped:
             scores = np.fromiter(chain.from_iterable(each.values() for each in documents), float, starts[-1])
         except (AttributeError, TypeError, UnicodeEncodeError, OverflowError):
             return None  # an id that is no string, half a surrogate pair, an integer that no double holds
-        if np.isnan(scores).any():
+        lowest = scores.min(initial=0.0)
+        if lowest != lowest:  # a NaN anywhere makes it one
             return None
         bounds = pairwise(starts.tolist())
         hashes = [digest(each, scores[begin:end]) for each, (begin, end) in zip(joined, bounds, strict=True)]
