@@ -444,7 +444,7 @@ class _Scorer:
         """Score judged topics that the run lacks as if it had ranked one document outside the judgements."""
         begins, ends = self.judgements.units[places], self.judgements.units[places + 1]
         ranked = Ranked.outside(spread(begins, ends - begins), self.plan.every)
-        self._fill(places, [ranked] * len(self.plan.rankings))
+        self._fill(places, self._rows(places), [ranked] * len(self.plan.rankings))
         for c, column in enumerate(self.columns):
             if column.zero_if_missing:
                 self.values[places, c] = 0.0
@@ -454,18 +454,18 @@ class _Scorer:
 
     def fill(self, places: Integers, ranked: Sequence[Ranked]) -> None:
         """Score topics whose rankings are joined with their judgements, in each way in which they are ranked."""
+        rows = self._rows(places)
         if ranked:
-            self._count(places, ranked[0])
+            self._count(places, rows, ranked[0])
             if self.witness:
                 for number, each in enumerate(ranked):
                     self._keep_ties(number, each, places)
-        self._fill(places, ranked)
+        self._fill(places, rows, ranked)
 
-    def _count(self, places: Integers, ranked: Ranked) -> None:
+    def _count(self, places: Integers, rows: Integers | slice, ranked: Ranked) -> None:
         """Count documents; of a topic's units, which all rank the same, the last one counts."""
         cut = ranked.cut(self.protocol.depth, self.protocol.judged_only)
         last = slice(None) if self.plan.sizes is None else np.cumsum(self.plan.sizes[places]) - 1
-        rows = self._rows(places)
         self.counted[RANKED, rows] = cut.num_ret[last]
         self.counted[TIED_PAIRS, rows] = ranked.tied_pairs
         if self.witness:
@@ -475,9 +475,8 @@ class _Scorer:
 
     def _rows(self, places: Integers) -> Integers | slice:
         """The places, as a slice where they are all there are, in order: that is several times as fast."""
-        if len(places) == len(self.scored) and places[0] == 0 and (np.diff(places) == 1).all():
-            return slice(None)
-        return places
+        whole = len(places) == len(self.scored) and (len(places) == 1 or bool((places[1:] > places[:-1]).all()))
+        return slice(None) if whole else places
 
     def _keep_ties(self, number: int, ranked: Ranked, places: Integers) -> None:
         """Keep topics in which ties touch judged documents."""
@@ -491,9 +490,8 @@ class _Scorer:
             places = places[topics]
             self.tied.append(Tied(self.plan, number, [names[place] for place in places.tolist()], some))
 
-    def _fill(self, places: Integers, ranked: Sequence[Ranked]) -> None:
-        """Compute the columns of some topics."""
-        rows = self._rows(places)
+    def _fill(self, places: Integers, rows: Integers | slice, ranked: Sequence[Ranked]) -> None:
+        """Compute the columns of some topics. rows: the places, as _rows() has them."""
         self.scored[rows] = True
         for c in self.plan.without_documents:
             self.values[rows, c] = not self.columns[c].measure.text
@@ -505,19 +503,18 @@ class _Scorer:
                 for q, problem in view.problems.items():
                     self.problems.setdefault(int(places[q]), problem)
                 with np.errstate(all="ignore"):
-                    self._store(places, self.plan.columns_of(view, self.plan.with_documents))
+                    self._store(places, rows, self.plan.columns_of(view, self.plan.with_documents))
                 return
             if self.plan.judged_twice.size:
                 twice = np.intersect1d(places, self.plan.judged_twice)
                 if len(twice):
                     self.problems.setdefault(int(twice[0]), self._judged_twice(int(twice[0])))
             for number, each in enumerate(ranked):
-                self._store(places, self.plan.values(number, each))
+                self._store(places, rows, self.plan.values(number, each))
         except TopicError as error:
             self.unfit, self.looks = error, False
 
-    def _store(self, places: Integers, columns: Iterable[tuple[int, Any]]) -> None:
-        rows = self._rows(places)
+    def _store(self, places: Integers, rows: Integers | slice, columns: Iterable[tuple[int, Any]]) -> None:
         for c, values in columns:
             text = self.texts.get(self.columns[c].name) if self.texts else None
             if text is None:

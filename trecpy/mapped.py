@@ -125,7 +125,8 @@ class Mapped:
             tied_pairs,
         )
         rank, level, document, first, last = rows[:, : row_starts[-1]]
-        ranked = Ranked(places, np.diff(self.starts), row_starts, rank, level, document, first, last, tied_pairs, ONCE)
+        num_ret = self.starts[1:] - self.starts[:-1]
+        ranked = Ranked(places, num_ret, row_starts, rank, level, document, first, last, tied_pairs, ONCE)
         return self._ordered(ranked, judgements, stored, protocol.ties == "input") if tied else ranked
 
     def _ordered(self, ranked: Ranked, judgements: Judgements, stored: Reals, as_given: bool) -> Ranked:
