@@ -6,12 +6,14 @@ import os
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command import trec_eval, trecpy
 
-from trecpy import registry
+from trecpy import protocols, registry
+from trecpy.presets import stated
 from trecpy.registry import Aggregate, catalogue, nicknames
 
 ROOT = Path(__file__).parent.parent
@@ -32,18 +34,29 @@ def sets_text() -> str:
     return "; ".join(f"`{name}`: {' '.join(members)}" for name, members in nicknames("10.0").items()) + "."
 
 
+def protocols_table() -> str:
+    rows = []
+    for preset in protocols.values():
+        differing = stated(replace(preset.protocol, name="")).replace("|", "\\|")
+        rows.append([f"`{preset.name}`", differing, preset.source, preset.differs or "-"])
+    titles = ["name", "conventions", "of", "what else is in circulation"]
+    return "\n".join("| " + " | ".join(row) + " |" for row in [titles, ["---"] * len(titles), *rows])
+
+
 def _section(name: str) -> str:
     found = re.search(f"<!-- {name} -->\n?(.*?)\n?<!-- /{name} -->", README.read_text(), re.DOTALL)
     assert found is not None
     return found[1]
 
 
-@pytest.mark.parametrize(("name", "made"), [("measures", measures_table), ("sets", sets_text)])
+@pytest.mark.parametrize(
+    ("name", "made"), [("measures", measures_table), ("sets", sets_text), ("protocols", protocols_table)]
+)
 def test_table_is_what_is_declared(name: str, made: Callable[[], str]) -> None:
     """UPDATE_README=1 writes it anew."""
     if os.environ.get("UPDATE_README"):
         text = README.read_text()
-        line = "\n" if name == "measures" else ""
+        line = "\n" if name != "sets" else ""
         new = f"<!-- {name} -->{line}{made()}{line}<!-- /{name} -->"
         README.write_text(re.sub(f"<!-- {name} -->.*?<!-- /{name} -->", lambda _: new, text, flags=re.DOTALL))
     assert _section(name) == made()
