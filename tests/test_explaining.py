@@ -95,3 +95,12 @@ def test_the_command(tmp_path: Any) -> None:
     rows = [json.loads(line) for line in command("explain", *files, "-m", "RR", "--format", "jsonl").out.splitlines()]
     assert rows[0] == {"choice": "(base)", "recip_rank": 0.25, "difference": None, "topics": None, "most": ""}
     assert command("explain", *files, "-m", "official").code == 1
+
+
+def test_the_command_takes_other_layouts(tmp_path: Any) -> None:
+    (tmp_path / "qrels").write_text("qid,docno,level\n1,a,1\n2,b,1\n")
+    (tmp_path / "run").write_text("1\tx\t2\n1\ta\t3\n")
+    files = [str(tmp_path / "qrels"), str(tmp_path / "run")]
+    lines = command("explain", *files, "-m", "RR", "--run-format", "msmarco").out.decode().splitlines()
+    assert lines[1].split()[:2] == ["(base)", "0.2500"]
+    assert command("explain", "-", "-", "-m", "RR").code == 1

@@ -1,5 +1,6 @@
 """Threads: the same values, notes and errors whatever their number, and however a file is cut into parts."""
 
+import gzip
 import io
 import threading
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from trecpy.errors import TrecpyError
 from trecpy.evaluation import evaluate_blocks
 from trecpy.formats.source import Source
-from trecpy.formats.trec import RunReader, read_judgements
+from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT, Layout, RunReader, read_judgements
 from trecpy.kernels import parse as kernel
 from trecpy.protocol import Compat, Protocol
 from trecpy.registry import Request, columns
@@ -30,10 +31,12 @@ _LINES = st.one_of(
 )  # fmt: skip
 
 
-def outcome(run: bytes, compat: Compat, block: int, threads: int, strict: bool = False) -> object:
+def outcome(
+    run: bytes, compat: Compat, block: int, threads: int, strict: bool = False, layout: Layout = RUN_LAYOUT
+) -> object:
     """Values and notes, or the error and what was noted before it."""
     judgements, _ = read_judgements(Source(io.BytesIO(QRELS), "qrels"), "qrels", compat, strict=True)
-    reader = RunReader(Source(io.BytesIO(run), "run"), compat, strict, block=block)
+    reader = RunReader(Source(io.BytesIO(run), "run"), compat, strict, block, layout)
     asked = columns([Request("official")], compat)
     protocol = Protocol(compat=compat, duplicates="first")
     try:
@@ -61,6 +64,26 @@ def test_where_the_file_is_cut_changes_nothing(lines: list[bytes], compat: Compa
     assert isinstance(cut, tuple)
     said = [note for note in cut[-1] if "not together" not in note]
     assert (*cut[:-1], said) == whole
+
+
+@given(st.lists(_LINES, max_size=40), st.sampled_from([64, 150, 1000]), st.booleans())
+def test_a_compressed_run_is_cut_as_a_plain_one(lines: list[bytes], block: int, strict: bool) -> None:
+    run = b"".join(line + b"\n" for line in lines)
+    plain = outcome(run, "10.0", block, 1, strict)
+    assert outcome(gzip.compress(run), "10.0", block, 1, strict) == plain
+    assert outcome(gzip.compress(run), "10.0", block, 3, strict) == plain
+
+
+@given(st.lists(st.tuples(_TOPICS, st.integers(0, 9), st.integers(1, 20)), min_size=1, max_size=40))
+def test_a_run_of_ranks_is_that_of_their_negatives_whatever_the_threads(rows: list[tuple[bytes, int, int]]) -> None:
+    ranks = b"".join(b"%b\td%d\t%d\n" % row for row in rows)
+    scores = b"".join(b"%b Q0 d%d 1 -%d t\n" % row for row in rows)
+    values = outcome(scores, "9.0.8", 1 << 20, 1)
+    alone = outcome(ranks, "9.0.8", 64, 1, layout=MSMARCO_LAYOUT)
+    assert outcome(ranks, "9.0.8", 64, 3, layout=MSMARCO_LAYOUT) == alone
+    assert isinstance(values, tuple)
+    assert isinstance(alone, tuple)
+    assert alone[:-2] == values[:-2]  # but for the tag, and that it was read twice
 
 
 @given(st.lists(_LINES, min_size=1, max_size=12), st.sampled_from(range(kernel.HASH_INDENTED + 1)))

@@ -25,17 +25,28 @@ Measures = object  # a name, a measure of ir_measures, or several of them
 
 
 def evaluate(
-    qrels: Any, run: Any, measures: Measures = "official", *, protocol: Protocol | str | None = None, **options: Any
+    qrels: Any,
+    run: Any,
+    measures: Measures = "official",
+    *,
+    protocol: Protocol | str | None = None,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    **options: Any,
 ) -> "Evaluation":
     """
     Score a run by judgements.
 
     qrels, run
-        a path or a binary file (TREC's formats, read strictly: what is no number is an error);
+        a path ('-': standard input) or a binary file, plain or compressed, read strictly: what is no number is an
+        error; as qrels also "irds:NAME", the judgements of a data set of ir_datasets;
         `{topic: {docno: level or score}}`; a run also as `{topic: [docno, ...]}`, best first;
         an iterable of (topic, docno, level or score); a pandas, polars or pyarrow table whose columns have known names;
         three NumPy arrays (topic, docno, level or score). Ids are strings or integers, which mean their decimal
         strings, or bytes. Nothing that is given is changed.
+    qrels_format, run_format
+        layout of a file: "trec", "msmarco", "beir", "tsv", "csv", "json", "jsonl", "parquet", "arrow"; None: its first
+        lines tell
     measures
         names as trec_eval, pytrec_eval, ir_measures or ranx write them: "map", "ndcg_cut_10", "nDCG@10", "P(rel=2)@5"
     protocol, options
@@ -45,7 +56,8 @@ def evaluate(
     ParameterError: a name. TopicError: a document ranked twice. NothingScoredError: no topic is left to score, which
     under 10.0's rules with topics="qrels" does not happen: topics that the run lacks are scored then, and noted.
     """
-    return Evaluator(qrels, measures, protocol=protocol, **options).evaluate(run)
+    formats = {"qrels_format": qrels_format, "run_format": run_format}
+    return Evaluator(qrels, measures, protocol=protocol, **formats, **options).evaluate(run)
 
 
 class Evaluator:
@@ -56,11 +68,19 @@ class Evaluator:
     """
 
     def __init__(
-        self, qrels: Any, measures: Measures = "official", *, protocol: Protocol | str | None = None, **options: Any
+        self,
+        qrels: Any,
+        measures: Measures = "official",
+        *,
+        protocol: Protocol | str | None = None,
+        qrels_format: str | None = None,
+        run_format: str | None = None,
+        **options: Any,
     ) -> None:
+        self._run_format = run_format
         self.protocol = chosen_protocol(protocol, options)
         self.columns = parse_names(measures, self.protocol.compat)
-        self.qrels = as_qrels(qrels, self.protocol)
+        self.qrels = as_qrels(qrels, self.protocol, qrels_format)
         self.notes = self.qrels.notes
         self._plan = Plan(self.qrels.judgements, self.columns, self.protocol)
 
@@ -70,7 +90,7 @@ class Evaluator:
 
         seen: called with each block of rankings before it is scored; a block is views of memory that the next one takes
         """
-        with as_run(run, self.protocol) as given:
+        with as_run(run, self.protocol, self._run_format) as given:
             blocks: Iterable[Rankings] = given.blocks()
             if seen is not None:
                 blocks = _shown(blocks, seen)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from trecpy.errors import FormatError, InputError, TopicError, TrecpyError
+from trecpy.files import TableRun, dataset_qrels, is_dataset, open_run, read_qrels
 from trecpy.formats.source import Source
-from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RunReader, read_judgements
+from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RunReader
 from trecpy.inputs import KNOWN, Names, packed_levels, packed_scores, source_of
 from trecpy.kernels.dtypes import Reals
 from trecpy.mapped import Mapped
@@ -59,10 +60,19 @@ class Qrels:
         return cls._packed(tuple(map(np.asarray, (topic, docno, level))))
 
     @classmethod
-    def read(cls, file: Any, *, form: str = "qrels", compat: Compat = "10.0", fractions: bool = False) -> "Qrels":
+    def read(
+        cls,
+        file: Any,
+        *,
+        form: str = "qrels",
+        compat: Compat = "10.0",
+        fractions: bool = False,
+        layout: str | None = None,
+    ) -> "Qrels":
         """
-        Read a path or a binary file, strictly.
+        Read a path, a binary file, or "irds:NAME", strictly.
 
+        layout: one of formats.columns.LAYOUTS, or None: the first lines tell
         form: as trec_eval's -R has it: "qrels", "qrels_jg", "prefs", "qrels_prefs"; compat: 9.0.8 knows no comments
         fractions: levels may be fractions. Raises FileError, FormatError, InputError.
         """
@@ -70,12 +80,22 @@ class Qrels:
             raise InputError(f"form: expected {', '.join(map(repr, JUDGEMENT_LAYOUTS))}, found {described(form)}")
         if compat not in COMPATS:
             raise InputError(f"compat: expected {', '.join(map(repr, COMPATS))}, found {described(compat)}")
-        return cls._of_source(_source(file, "qrels"), form, compat, fractions)
+        if is_dataset(file):
+            return cls._packed(dataset_qrels(file), fractions=fractions)
+        return cls._of_source(_source(file, "qrels"), form, compat, fractions, layout)
 
     @classmethod
-    def _of_source(cls, source: Source, form: str, compat: Compat, fractions: bool, twice: bool = False) -> "Qrels":
+    def _of_source(
+        cls,
+        source: Source,
+        form: str,
+        compat: Compat,
+        fractions: bool,
+        layout: str | None = None,
+        twice: bool = False,
+    ) -> "Qrels":
         with source:
-            judgements, notes = read_judgements(source, form, compat, strict=True, fractions=fractions)
+            judgements, notes = read_qrels(source, form, compat, fractions, layout)
         if form == "qrels" and not twice:
             _refuse_twice(judgements, FormatError)
         return cls(judgements, notes)
@@ -143,9 +163,14 @@ class Run:
         return cls(*packed_scores(tuple(map(np.asarray, (topic, docno, score))), KNOWN))
 
     @classmethod
-    def read(cls, file: Any, *, compat: Compat = "10.0") -> "Run":
-        """Read a path or a binary file, strictly; compat: 9.0.8 knows no comments. Raises FileError, FormatError."""
-        with RunReader(_source(file, "run"), Protocol(compat=compat).compat, strict=True) as reader:
+    def read(cls, file: Any, *, compat: Compat = "10.0", layout: str | None = None) -> "Run":
+        """
+        Read a path or a binary file, strictly.
+
+        compat: 9.0.8 knows no comments; layout: one of formats.columns.LAYOUTS, or None: the first lines tell
+        Raises FileError, FormatError.
+        """
+        with open_run(_source(file, "run"), Protocol(compat=compat).compat, layout) as reader:
             records, scores = reader.whole()
         return cls(records, scores, reader.tag, reader.notes)
 
@@ -203,16 +228,16 @@ class Folds:
 class _Joined:
     """The rankings of all folds. notes, tag: as a RunReader has them; the tag is the last fold's."""
 
-    def __init__(self, folds: Folds, protocol: Protocol) -> None:
+    def __init__(self, folds: Folds, protocol: Protocol, layout: str | None) -> None:
         self._opened = ExitStack()
         self._names = [
             shown(run) if isinstance(run, str | bytes | os.PathLike) else f"fold {number}"
             for number, run in enumerate(folds.runs, 1)
         ]
-        self._folds: list[Run | RunReader | Mapped | _Joined] = []
+        self._folds: list[Run | RunReader | TableRun | Mapped | _Joined] = []
         with ExitStack() as opening:  # closed again where a later one cannot be opened
             for run in folds.runs:
-                fold = as_run(run, protocol)
+                fold = as_run(run, protocol, layout)
                 opening.enter_context(fold)
                 self._folds.append(fold)
             self._opened = opening.pop_all()
@@ -254,11 +279,11 @@ def fingerprint(digests: Mapping[bytes, bytes]) -> str:
     return hashed.hexdigest()
 
 
-def as_qrels(given: Any, protocol: Protocol) -> Qrels:
+def as_qrels(given: Any, protocol: Protocol, layout: str | None = None) -> Qrels:
     """
     Judgements, whatever they are given as; see trecpy.evaluate for what is taken.
 
-    Raises InputError, FileError, FormatError.
+    layout: of a file, or None: its first lines tell. Raises InputError, FileError, FormatError.
     """
     fractions, twice = protocol.gains == "float", protocol.duplicates == "keep"
     if isinstance(given, Qrels):
@@ -270,25 +295,27 @@ def as_qrels(given: Any, protocol: Protocol) -> Qrels:
                 "gains='float' takes fractions as they are"
             )
         return given
+    if is_dataset(given):
+        return Qrels._packed(dataset_qrels(given), fractions=fractions, twice=twice)
     if (source := source_of(given, "qrels")) is not None:
-        return Qrels._of_source(source, "qrels", protocol.compat, fractions, twice)
+        return Qrels._of_source(source, "qrels", protocol.compat, fractions, layout, twice)
     return Qrels._packed(given, fractions=fractions, twice=twice)
 
 
-def as_run(given: Any, protocol: Protocol) -> Run | RunReader | Mapped | _Joined:
+def as_run(given: Any, protocol: Protocol, layout: str | None = None) -> Run | RunReader | TableRun | Mapped | _Joined:
     """
     A run, whatever it is given as; a file is read when its blocks are asked for.
 
-    Raises InputError, FileError.
+    layout: of a file, or None: its first lines tell. Raises InputError, FileError, FormatError.
     """
     if isinstance(given, Run):
         return given
     if isinstance(given, Folds):
-        return _Joined(given, protocol)
+        return _Joined(given, protocol, layout)
     if (mapped := Mapped.of(given)) is not None:
         return mapped
     if (source := source_of(given, "run")) is not None:
-        return RunReader(source, protocol.compat, strict=True)
+        return open_run(source, protocol.compat, layout)
     return Run(*packed_scores(given, KNOWN))
 
 

@@ -82,12 +82,14 @@ def explain(
     *,
     target: float | str | None = None,
     protocol: Protocol | str | None = None,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
     **options: Any,
 ) -> Explanation:
     """
     Say what each convention that bears on a measure does to its value, choice by choice and for the named presets.
 
-    qrels, run, measure: as evaluate() has them, one measure
+    qrels, run, measure, qrels_format, run_format: as evaluate() has them, one measure
     target: a value from elsewhere, as text with as many decimals as are known, like "0.2915": choices that give it
         are marked, and where no single one does, pairs of choices are tried
     protocol, options: the base, from which one choice at a time is changed
@@ -101,7 +103,7 @@ def explain(
         raise MeasureError(f"explain: expected one measure that is averaged over topics, found {quoted(str(measure))}")
     (column,) = columns
     wanted = _wanted(target)
-    judged = as_qrels(qrels, base)
+    judged = as_qrels(qrels, base, qrels_format)
     fields_of = [*_single_choices(column, base, judged.judgements)]
     named = _presets(column, base)
     tried: dict[Choices, str] = dict.fromkeys([(), *fields_of, *named], "")
@@ -111,7 +113,8 @@ def explain(
                 tried.setdefault(tuple(sorted((*a, *b))), "")
     allowed = [each for each in tried if _possible(column, base, each)]
     asked = [_variant_column(column, base, each, number) for number, each in enumerate(allowed)]
-    evaluation = Evaluator(judged, asked, protocol=replace(base, per_measure=())).evaluate(run)
+    evaluator = Evaluator(judged, asked, protocol=replace(base, per_measure=()), run_format=run_format)
+    evaluation = evaluator.evaluate(run)
     summary = list(evaluation.summary.values())
     values = {each: (summary[n], evaluation.per_query[:, n]) for n, each in enumerate(allowed)}
 

@@ -8,26 +8,22 @@ given is changed.
 import io
 import itertools
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from trecpy.arrays import end_to_end
-from trecpy.errors import InputError
+from trecpy.errors import FileError, InputError
+from trecpy.formats.columns import DOCNO_NAMES, LEVEL_NAMES, SCORE_NAMES, TOPIC_NAMES
 from trecpy.formats.source import ByteStream, Source
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
 from trecpy.kernels.dtypes import Bytes, Integers, Reals
 from trecpy.packed import Records, coded
 from trecpy.text import described, quoted
-
-# What pytrec_eval, ir_measures, PyTerrier, ranx, BEIR and MTEB call their columns.
-TOPIC_NAMES = ("qid", "query_id", "query-id", "q_id", "topic", "topic_id", "query")
-DOCNO_NAMES = ("docno", "doc_id", "docid", "corpus-id", "corpus_id", "did", "pid", "document_id")
-LEVEL_NAMES = ("level", "relevance", "rel", "label", "grade", "score")
-SCORE_NAMES = ("score", "sim")
 
 # Names of the columns of topics, documents and values that a frame is said to have; None: one of those above.
 Names = tuple[str | None, str | None, str | None]
@@ -38,7 +34,13 @@ _LARGEST_ID = 10**100  # far beyond any id, and below what Python refuses to wri
 
 
 def source_of(given: Any, what: str) -> Source | None:
-    """A file, where one is given: its path, or a binary file object."""
+    """A file, where one is given: its path, '-' for standard input, or a binary file object."""
+    if isinstance(given, Source):
+        return given
+    if isinstance(given, str) and given == "-":
+        if sys.stdin is None:
+            raise FileError("standard input: cannot be read: it is closed")
+        return Source(cast(ByteStream, sys.stdin.buffer), "standard input", twice=True)
     if isinstance(given, str | bytes | os.PathLike):
         return Source.open(given, twice=True)
     if isinstance(given, io.TextIOBase):
@@ -61,14 +63,14 @@ def packed_levels(given: Any, names: Names, fractions: bool) -> tuple[Records, I
     topics, docnos, values = _columns(given, "qrels", LEVEL_NAMES, names)
     if values is None:
         raise InputError("qrels: expected a level for each document, found documents only")
-    records = _records(topics, docnos, "qrels")
+    records = records_of(topics, docnos, "qrels")
     return records, *_levels(values, records, "qrels", fractions)
 
 
 def packed_scores(given: Any, names: Names) -> tuple[Records, Reals]:
     """A run to packed records and their scores: float64[N], none NaN; see trecpy.evaluate. Raises InputError."""
     topics, docnos, values = _columns(given, "run", SCORE_NAMES, names)
-    records = _records(topics, docnos, "run")
+    records = records_of(topics, docnos, "run")
     if values is not None:
         return records, _scores(values, records, "run")
     # A ranking: each document is above the next of its topic. Counted within topics, since float32 ends at 2^24.
@@ -132,11 +134,11 @@ def _of_mapping(given: Mapping[Any, Any], what: str) -> Columns:
                     f"{type(documents).__name__}"
                 )
         raise InputError(f"{what}: expected dicts of documents, or lists of them, found both")
-    return _Repeated(list(given), [len(documents) for documents in inner]), docnos, values
+    return Repeated(list(given), [len(documents) for documents in inner]), docnos, values
 
 
 @dataclass(frozen=True)
-class _Repeated:
+class Repeated:
     """A column that has each of `values` as often as `counts` says: topics, of which some may have no record."""
 
     values: list[Any]
@@ -198,11 +200,12 @@ def _of_tuples(given: Iterable[Any], what: str) -> Columns:
 # Columns to arrays
 
 
-def _records(topics: Any, docnos: Any, what: str) -> Records:
+def records_of(topics: Any, docnos: Any, what: str) -> Records:
+    """Columns of ids, packed; topics may be Repeated. Raises InputError."""
     data, spans = pack(docnos, what, "docno")
     hashes = np.empty(len(spans), np.uint64)
     kernel.hash_all(data, spans, hashes)
-    if isinstance(topics, _Repeated):
+    if isinstance(topics, Repeated):
         ids, places = pack(topics.values, what, "topic")
         names = [ids[at : at + size].tobytes() for at, size in places.tolist()]
         if twice := first_twice(names):

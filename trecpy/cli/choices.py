@@ -96,6 +96,18 @@ def protocol_line(protocol: Protocol) -> str:
     return "protocol: " + stated(protocol)
 
 
+def add_file_formats(parser: argparse.ArgumentParser) -> None:
+    """--qrels-format and --run-format."""
+    from trecpy.formats.columns import LAYOUTS
+
+    group = parser.add_argument_group("files", "Plain or compressed (gzip, bzip2, xz, zstandard), in any layout.")
+    for name in ("qrels", "run"):
+        group.add_argument(
+            f"--{name}-format", choices=tuple(LAYOUTS), metavar="LAYOUT",
+            help=f"of {name}: {', '.join(LAYOUTS)} (default: what the first lines are)",
+        )  # fmt: skip
+
+
 def add_layout(parser: argparse.ArgumentParser) -> None:
     """--format and --places."""
     parser.add_argument(

@@ -20,7 +20,7 @@ Examples
   trec_eval qrels.txt run.txt                          the official measures, over the topics of both files
   trec_eval -c -m ndcg_cut.10 -m map qrels.txt run.txt two measures, over all judged topics
   trec_eval -q -m P.5,10 qrels.txt run.txt             each topic too
-  zcat run.gz | trec_eval -c qrels.txt -               a run from standard input
+  trec_eval -c qrels.gz - < run.zst                    compressed files; a run from standard input
 
 Options
   -m, --measure NAME[.PARAMS]         a measure or set of measures; may be repeated (default: official)
@@ -49,6 +49,7 @@ Files
           prefs        topic group subgroup docno level
           qrels_prefs  topic group docno level
   FILE    topic measure mean stddev
+  Each may be compressed: gzip, bzip2, xz or zstandard, told by its first bytes.
   Columns are separated by blanks or tabs; ids are bytes and never decoded. In 10.0 lines that begin with '#' are
   comments.
 

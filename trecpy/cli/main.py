@@ -19,6 +19,7 @@ COMMANDS = {
     "eval": "score runs by judgements, one row a run",
     "compare": "compare runs with a baseline: differences, tests, intervals",
     "explain": "one measure under every convention: two tools, two numbers, and the reason",
+    "convert": "write judgements or a run in another layout or compression",
     "answers": "score answers in words: ROUGE-L, BERTScore",
 }
 

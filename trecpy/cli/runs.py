@@ -1,14 +1,21 @@
 """Runs that a command scores: by path or from standard input, with what is odd in them said on standard error."""
 
+from __future__ import annotations
+
+import argparse
 from collections.abc import Callable, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from trecpy.api import Evaluation, Evaluator
+from trecpy.cli.choices import chosen_protocol
 from trecpy.cli.process import Warn
 from trecpy.collection import Folds
-from trecpy.errors import FileError, TrecpyError
+from trecpy.errors import FileError, TrecpyError, UsageError
 from trecpy.packed import Block
 from trecpy.text import plural, shown
+
+if TYPE_CHECKING:
+    from trecpy.cli.main import Streams
 
 _FATES = {
     "qrels": "they count with what an empty ranking scores",
@@ -16,6 +23,23 @@ _FATES = {
     "run": "they are left out of the means",
     "same": "",
 }
+
+
+def prepared(options: argparse.Namespace, measures: Sequence[str], runs: Sequence[str], streams: Streams) -> Evaluator:
+    """
+    The judgements and measures that were asked for. runs: the paths of the runs.
+
+    Raises TrecpyError; UsageError: standard input is to be read twice.
+    """
+    check_stdin([options.qrels, *runs])
+    formats = {"qrels_format": options.qrels_format, "run_format": options.run_format}
+    return Evaluator(opened(options.qrels, streams.stdin), measures, protocol=chosen_protocol(options), **formats)
+
+
+def check_stdin(paths: Sequence[str]) -> None:
+    """Refuse '-' where another of the paths is it too. Raises UsageError."""
+    if paths.count("-") > 1:
+        raise UsageError("expected '-', standard input, once")
 
 
 def say_notes(evaluator: Evaluator, warn: Warn) -> None:
@@ -58,7 +82,7 @@ def evaluated(
 
 
 def opened(path: str, stdin: IO[bytes] | None) -> Any:
-    """What the Evaluator takes for a run."""
+    """What trecpy takes for a file."""
     if path != "-":
         return path
     if stdin is None:

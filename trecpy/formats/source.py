@@ -4,16 +4,21 @@ import io
 import os
 import stat
 import zlib
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 
 from trecpy.errors import FileError, FormatError
+from trecpy.formats.compressed import HEAD, PIECE, Decompressing, compression_of
 from trecpy.text import shown
 
 _COPY_BUFFER = 1 << 20
 _BEHIND = 16  # bytes that a kernel may read behind the last line
+# More than that is not held of a compressed file that grows this much: no judgements or runs do (gzip: 5 to 20 times).
+_MOST_HELD = 1 << 28
+_MOST_EXPANSION = 100
 
 
 class ByteStream(Protocol):
@@ -40,7 +45,7 @@ def reason(error: Exception) -> str:
 
 class Source:
     """
-    A stream that can be read once, or twice where `twice` asks for that.
+    A stream that can be read once, or twice where `twice` asks for that; what is compressed is read decompressed.
 
     A regular file is rewound. What comes from a pipe is copied to an unnamed temporary file while it is read, so that
     memory does not grow with it; where that fails (no room) it stays at once. A Source closes what it opened itself.
@@ -69,6 +74,9 @@ class Source:
         self._copying = twice and not stream.seekable()
         self._begin = stream.tell() if stream.seekable() else 0
         self._opened = ExitStack()
+        self._decompressing: Decompressing | None = None
+        self._begun = False
+        self._ahead = b""  # plain, and peek() has shown it
 
     def __enter__(self) -> "Source":
         return self
@@ -84,7 +92,77 @@ class Source:
         return 0
 
     def readinto(self, target: memoryview) -> int:
-        """Fill `target` from its front; return how many bytes came, 0 at the end only."""
+        """
+        Fill `target` from its front; return how many bytes came, 0 at the end only.
+
+        Raises FileError; FormatError: compressed data is damaged.
+        """
+        if self._ahead:
+            count = min(len(target), len(self._ahead))
+            target[:count], self._ahead = self._ahead[:count], self._ahead[count:]
+            return count
+        if self._decompressing is not None:
+            return self._decompressing.readinto(target)
+        return self._read(target) if self._begun else self._begin_reading(target)
+
+    def peek(self, size: int) -> bytes:
+        """The next `size` bytes, or as many as there are; they are read again."""
+        ahead, piece = self._ahead, bytearray(size)
+        self._ahead = b""
+        while len(ahead) < size and (count := self.readinto(memoryview(piece))):
+            ahead += piece[:count]
+        self._ahead = ahead + self._ahead
+        return ahead[:size]
+
+    @property
+    def expansion(self) -> float:
+        """How many bytes came of each compressed one; 1 where they are plain."""
+        return self._decompressing.given / self._decompressing.taken if self._decompressing is not None else 1.0
+
+    def check_held(self, size: int) -> None:
+        """Refuse to hold `size` plain bytes where few compressed ones make them. Raises FormatError."""
+        if size > _MOST_HELD and self.expansion > _MOST_EXPANSION:
+            raise FormatError(
+                f"{self.name}: expected compressed text, found data that decompresses to over {self.expansion:.0f} "
+                "times its size and would have to be held: if that is meant, give it decompressed"
+            )
+
+    def seekable(self) -> IO[bytes]:
+        """The plain bytes as a file that can be read at any place: the stream itself, or an unnamed temporary copy."""
+        self.peek(1)
+        stream = self._stream
+        whole = self._decompressing is None and self._begin == 0
+        if whole and isinstance(stream, io.FileIO | io.BytesIO) and stream.seekable():
+            stream.seek(0)
+            return stream
+        import tempfile
+
+        try:
+            copy = tempfile.TemporaryFile()  # noqa: SIM115  closed with the source
+            self._opened.enter_context(copy)
+            piece = memoryview(bytearray(_COPY_BUFFER))
+            while count := self.readinto(piece):
+                copy.write(piece[:count])
+            copy.seek(0)
+        except OSError as error:
+            raise FileError(f"{self.name}: there is no room for a temporary copy: {reason(error)}") from None
+        return copy
+
+    def _begin_reading(self, target: memoryview) -> int:
+        """The first read: see whether it is compressed."""
+        self._begun = True
+        head = bytearray(PIECE)
+        count = self._read(memoryview(head))
+        while 0 < count < HEAD and (more := self._read(memoryview(head)[count:])):
+            count += more
+        if compression := compression_of(bytes(head[:HEAD]), self.name):
+            self._decompressing = Decompressing(compression, self._read, bytes(head[:count]), self.name)
+        else:
+            self._ahead = bytes(head[:count])
+        return self.readinto(target) if count else 0
+
+    def _read(self, target: memoryview) -> int:
+        """The same as readinto(), of the bytes as they are stored."""
         try:
             if self._again is not None:
                 if count := self._again.readinto(target):  # type: ignore[attr-defined]
@@ -94,7 +172,7 @@ class Source:
             if read is None:
                 raise BlockingIOError(0, "nothing has come yet, and it does not wait (non-blocking mode)")
             count = read
-        except (OSError, ValueError, EOFError, zlib.error) as error:  # it was closed; a compressed one is damaged
+        except (OSError, ValueError, EOFError, zlib.error) as error:  # it was closed; an object that decompresses
             raise FileError(f"{self.name}: cannot be read: {reason(error)}") from None
         if self._copying and count:
             try:
@@ -110,6 +188,7 @@ class Source:
 
     def rewind(self) -> None:
         """Begin again, for the last time. Raises FileError where a pipe could not be copied."""
+        self._decompressing, self._begun, self._ahead = None, False, b""
         if self._stream.seekable():
             self._stream.seek(self._begin)
             return
@@ -210,6 +289,7 @@ class Lines:
         room = room or 2 * self._room
         if room <= self._room:
             return
+        self.source.check_held(room)
         larger = bytearray(_rounded(room))
         larger[: self.stop] = self._buffer[: self.stop]
         self._set(larger)
@@ -230,3 +310,33 @@ def read_lines(path: str) -> tuple[str, list[bytes]]:
         lines = Lines(source, 1 << 16)
         stop = lines.read(whole=True)
         return source.name, lines.data[:stop].tobytes().split(b"\n")[:-1]
+
+
+class Bytes(io.RawIOBase):
+    """
+    A source as Python's streams have it.
+
+    held: how many bytes its user may hold of those that were read
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source, self.held = source, 0
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, target: Any) -> int:
+        """As Source has it. Raises FormatError: too much is held."""
+        count = self._source.readinto(memoryview(target))
+        self.held += count
+        self._source.check_held(self.held)
+        return count
+
+
+def byte_lines(source: Source) -> Iterator[bytes]:
+    """Yield the lines of a source, with their ends."""
+    raw = Bytes(source)
+    for line in io.BufferedReader(raw, _COPY_BUFFER):
+        raw.held = 0
+        yield line

@@ -8,7 +8,8 @@ and notes each kind of mistake once, with its place and how often it came; `stri
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ class Layout:
     What a line is: its columns by name, which one is the value and what the value is called, and what is no data.
 
     exact: no further columns; integer: the value is an integer, else a real number; comments: as the kernel has them
+    spans: up to two columns whose places are kept beside docno's
     """
 
     columns: str
@@ -50,6 +52,12 @@ class Layout:
     integer: bool
     comments: int
     blanks: bool = False
+    spans: tuple[str, ...] = ()
+
+    @property
+    def sign(self) -> int:
+        """By what values are multiplied to be scores, of which the largest is first."""
+        return -1 if self.value == "rank" else 1
 
     def packed(self) -> Integers:
         """The kernel's layout: int64[LAYOUT_SIZE]."""
@@ -63,21 +71,43 @@ class Layout:
         )
         for entry, name in (
             (kernel.DOC, "docno"), (kernel.VALUE, self.value), (kernel.TAG, "tag"),
-            (kernel.GROUP, "group"), (kernel.SUBGROUP, "subgroup"),
+            *zip((kernel.GROUP, kernel.SUBGROUP), self.spans, strict=False),
         ):  # fmt: skip
             packed[entry] = names.index(name) if name in names else -1
         return packed
 
 
+_GROUPS = {"qrels": (), "qrels_jg": ("group",), "qrels_prefs": ("group",), "prefs": ("group", "subgroup")}
 JUDGEMENT_LAYOUTS = {
-    "qrels": Layout("topic iter docno level", "level", exact=True, integer=True, comments=kernel.HASH_FIRST),
-    "qrels_jg": Layout("topic group docno level", "level", exact=True, integer=True, comments=kernel.HASH_FIRST),
-    "prefs": Layout("topic group subgroup docno level", "level", exact=True, integer=False, comments=kernel.HASH_FIRST),
-    "qrels_prefs": Layout("topic group docno level", "level", exact=True, integer=False, comments=kernel.HASH_FIRST),
+    form: Layout(
+        " ".join(["topic", *(groups or ("iter",)), "docno level"]),
+        "level",
+        exact=True,
+        integer=form in ("qrels", "qrels_jg"),
+        comments=kernel.HASH_FIRST,
+        spans=groups,
+    )
+    for form, groups in _GROUPS.items()
 }
 RUN_LAYOUT = Layout(
     "topic iter docno rank score tag", "score", exact=False, integer=False, comments=kernel.HASH_INDENTED, blanks=True
 )
+MSMARCO_LAYOUT = Layout("topic docno rank", "rank", exact=True, integer=False, comments=kernel.NO_COMMENTS, blanks=True)
+
+Place = Callable[[], tuple[int, bytes]]  # number and text of a line, which cost too much to work out for each
+
+
+class Faults(Protocol):
+    """Is told of lines that cannot be read, where these are dropped instead of refused."""
+
+    def line(self, found: int, place: Place) -> None:
+        """A line of a wrong number of columns: how many."""
+
+    def value(self, value: float, place: Place) -> None:
+        """A value that is no number: NaN, or what trec_eval makes of it."""
+
+    def again(self) -> None:
+        """The file is read again from its beginning."""
 
 
 class Records:
@@ -108,10 +138,12 @@ class Records:
         for column in (self.topic, self.spans, self.hashes, self.score, self.level):
             column[:used] = column[order]
 
-    def keep(self, first: int, stop: int) -> None:
-        """Move rows first..stop-1 to the front."""
-        for column in vars(self).values():
-            column[: stop - first] = column[first:stop].copy()
+    def choose(self, rows: NDArray[np.int64], to: int) -> int:
+        """Move `rows` to behind the first `to`; return how many there are then."""
+        stop = to + len(rows)
+        for column in (self.topic, self.spans, self.hashes, self.score, self.level):
+            column[to:stop] = column[rows]
+        return stop
 
 
 @dataclass
@@ -158,10 +190,18 @@ class Reader:
     After parse(), the first `count` rows of `records` are the lines that lie in the buffer; odd: what is odd in them.
     """
 
-    def __init__(self, source: Source, layout: Layout, compat: Compat, strict: bool, block: int = BLOCK) -> None:
-        self.source, self.layout, self.strict = source, layout, strict
+    def __init__(
+        self,
+        source: Source,
+        layout: Layout,
+        compat: Compat,
+        strict: bool,
+        block: int = BLOCK,
+        faults: Faults | None = None,
+    ) -> None:
+        self.source, self.layout, self.strict, self.faults = source, layout, strict, faults
         self.lines = Lines(source, block)
-        self.records = Records(2 + 2 * sum(name in ("group", "subgroup") for name in layout.columns.split()))
+        self.records = Records(2 + 2 * len(layout.spans))
         self.odd = Oddities()
         self.tag = b""
         self._packed = layout.packed()
@@ -255,10 +295,26 @@ class Reader:
     def parse(self) -> None:
         """Parse what was read. Raises FormatError."""
         start, stop = self._start, self._stop
+        self.tag = b""
         self._slots[self._topics[: self.topics, 3]] = -1
         self._state[:] = 0
         self._make_room(start, stop)
-        records = self.records
+        begin, ends = start, None
+        while self._parse(begin, stop) == kernel.WRONG_COLUMNS:
+            line, found = int(self._state[kernel.LINES]), int(self._state[kernel.FOUND])
+            if self.faults is None:
+                raise self._wrong_columns(self.lines.before + line, found)
+            if ends is None:
+                ends = np.flatnonzero(self.lines.data[start:stop] == ord("\n"))
+            end = start + int(ends[line - 1])
+            self.faults.line(found, partial(self._place, end))
+            begin = end + 1
+        self.odd.comments = int(self._state[kernel.COMMENT_TOPICS])
+
+    def _parse(self, start: int, stop: int) -> int:
+        """Parse the lines of data[start:stop]; the kernel's answer."""
+        records, kept = self.records, self.count
+        self._state[kernel.ODD] = self._state[kernel.TAG_SIZE] = 0
         status = kernel.parse(
             self.lines.data,
             self.lines.words,
@@ -279,13 +335,22 @@ class Reader:
             records.level,
             records.odd,
         )
-        for record, place in records.odd[: self._state[kernel.ODD]].tolist():
-            self._read_odd(record, place)
-        if status == kernel.WRONG_COLUMNS:
-            self._refuse_columns(self.lines.before + int(self._state[kernel.LINES]), int(self._state[kernel.FOUND]))
+        wrong = [
+            record for record, place in records.odd[: self._state[kernel.ODD]].tolist() if self._read_odd(record, place)
+        ]
+        if wrong:
+            right = np.ones(self.count, bool)
+            right[wrong] = False
+            self._state[kernel.RECORDS] = records.choose(np.flatnonzero(right[kept:]) + kept, kept)
         at, size = self._state[kernel.TAG_AT], self._state[kernel.TAG_SIZE]
-        self.tag = self.lines.data[at : at + size].tobytes()
-        self.odd.comments = int(self._state[kernel.COMMENT_TOPICS])
+        if size:  # else there was no line of data
+            self.tag = self.lines.data[at : at + size].tobytes()
+        return int(status)
+
+    def _place(self, place: int) -> tuple[int, bytes]:
+        """Number and text, at most 1,000 bytes of it, of the line that data[place] belongs to."""
+        begin = self.lines.line_start(place)
+        return self.lines.line(place), self.lines.data[begin : begin + 1000].tobytes().split(b"\n")[0]
 
     def _begin(self, stop: int) -> int:
         """Look at the first bytes; return where the first line begins."""
@@ -314,17 +379,28 @@ class Reader:
         if size > len(self._arena):
             self._arena = np.empty(size, np.uint8)
 
-    def _read_odd(self, record: int, place: int) -> None:
-        """Read a value that is not plainly a number: strtod and strtol know every form, and what is none."""
+    def _read_odd(self, record: int, place: int) -> bool:
+        """
+        Read a value that is not plainly a number: strtod and strtol know every form, and what is none.
+
+        Returns whether it was told to be at fault, and does not count.
+        """
         text = self.lines.token(place)
         if self.layout.integer:
             value, rest = strtol(text)
             self.records.level[record] = value
-            clamped = not rest and abs(int(text[:40])) > 2**63 - 1
+            clamped = not rest and not -(2**63) <= int(text[:40]) < 2**63
         else:
             self.records.score[record], rest = strtod(text)
             clamped = False
-        if (self.strict and (rest or clamped)) or (not self.layout.integer and np.isnan(self.records.score[record])):
+        wrong = (self.strict and (rest or clamped)) or bool(
+            not self.layout.integer and np.isnan(self.records.score[record])
+        )
+        if wrong and self.faults is not None:
+            value = self.records.level[record] if self.layout.integer else self.records.score[record]
+            self.faults.value(float(value), partial(self._place, place))
+            return True
+        if wrong:
             fraction = self.layout.integer and not strtod(text)[1]
             how = "; gains='float' takes fractions as they are" if fraction else ""
             raise FormatError(self._wrong_value(self.lines.line(place), text) + how)
@@ -333,11 +409,12 @@ class Reader:
             known = fate in self.odd.values  # to find a line's number takes as long as to read the lines
             said = "" if known else f"{self._wrong_value(self.lines.line(place), text)}; {fate}"
             self.odd.add(fate, said)
+        return False
 
-    def _refuse_columns(self, line: int, found: int) -> None:
+    def _wrong_columns(self, line: int, found: int) -> FormatError:
         wanted = int(self._packed[kernel.COLUMNS])
         more = "or more " if not self.layout.exact else ""
-        raise FormatError(
+        return FormatError(
             f"{self.source.name}:{line}: expected {wanted} {more}columns ({self.layout.columns}), found "
             f"{found or 'a blank line'}"
         )
@@ -354,13 +431,22 @@ class RunReader:
     """
     A run, a part at a time.
 
-    notes: what was odd; tag: the run tag of the last line; both complete after the last block
+    notes: what was odd, complete after the last block; tag: the run tag of the last line that was read
     """
 
-    def __init__(self, source: Source, compat: Compat, strict: bool, block: int = BLOCK) -> None:
+    def __init__(
+        self,
+        source: Source,
+        compat: Compat,
+        strict: bool,
+        block: int = BLOCK,
+        layout: Layout = RUN_LAYOUT,
+        faults: Faults | None = None,
+    ) -> None:
         self.notes: list[str] = []
         self.tag = b""
-        self._source, self._compat, self._strict, self._block = source, compat, strict, block
+        self._source, self._compat, self._strict, self._block, self._layout = source, compat, strict, block, layout
+        self._faults = faults
         self._odd = Oddities()
 
     def __enter__(self) -> "RunReader":
@@ -400,8 +486,8 @@ class RunReader:
                     reader.records.sort(reader.count)  # the whole file is in memory
                     found = [(block, work(block)) for block in _rankings(reader)]
                 known.update(topic for block, _ in found for topic in block.topics)
-                yield from found
                 self.tag = reader.tag or self.tag
+                yield from found
                 self._odd.merge(reader.odd)
             else:
                 apart = None
@@ -412,11 +498,13 @@ class RunReader:
                 "held in memory"
             )
             self._source.rewind()
+            if self._faults is not None:
+                self._faults.again()
             reader = self._whole()
             reader.records.sort(reader.count)
             for block in _rankings(reader):
                 yield block, work(block)
-        elif not known:
+        elif not known and self._faults is None:
             raise self._no_topic()
         self.notes += self._odd.notes(self._source.name)
 
@@ -426,7 +514,7 @@ class RunReader:
         if not reader.topics:
             raise self._no_topic()
         self.notes += self._odd.notes(self._source.name)
-        return reader.packed(), reader.column("score").copy()
+        return reader.packed(), reader.column("score") * self._layout.sign
 
     def _whole(self) -> Reader:
         """The file, parsed to its end."""
@@ -455,11 +543,11 @@ class RunReader:
             yield reader
 
     def _reader(self) -> Reader:
-        return Reader(self._source, RUN_LAYOUT, self._compat, self._strict, self._block)
+        return Reader(self._source, self._layout, self._compat, self._strict, self._block, self._faults)
 
     def _no_topic(self) -> FormatError:
         return FormatError(
-            f"{self._source.name}: has only comments and blank lines: expected lines of '{RUN_LAYOUT.columns}'"
+            f"{self._source.name}: has only comments and blank lines: expected lines of '{self._layout.columns}'"
         )
 
 
@@ -478,7 +566,7 @@ def _rankings(reader: Reader) -> Iterator[Block]:
             reader.lines.data,
             records.spans[chosen],
             records.hashes[chosen],
-            records.score[chosen],
+            records.score[chosen] if reader.layout.sign > 0 else -records.score[chosen],
             reader.lines.before,
         )
         begin = end

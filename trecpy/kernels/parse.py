@@ -19,8 +19,8 @@ LAYOUT_SIZE = 10
 NO_COMMENTS, HASH_FIRST, HASH_INDENTED = range(3)
 
 # Entries of `state`, what a call found.
-RECORDS, LINES, TOPICS, MIXED, BACK, TAG_AT, TAG_SIZE, ODD, FOUND, COMMENT_TOPICS = range(10)
-STATE_SIZE = 10
+RECORDS, LINES, TOPICS, MIXED, BACK, TAG_AT, TAG_SIZE, ODD, FOUND, COMMENT_TOPICS, CURRENT = range(11)
+STATE_SIZE = 11
 
 # What parse() returns.
 DONE, WRONG_COLUMNS = range(2)
@@ -311,7 +311,8 @@ def parse(
     Writes
         state: int64[STATE_SIZE], 0 (as given)  RECORDS in the arrays below, LINES, TOPICS, the line at which a topic
             came back after another (MIXED, or 0) and which (BACK), the TAG of the last line, ODD values, the columns
-            FOUND in a line of the wrong length, COMMENT_TOPICS: comments that read like data
+            FOUND in a line of the wrong length, COMMENT_TOPICS: comments that read like data, 1 + the CURRENT topic.
+            As a call left it, with ODD 0, the next one goes on behind the last line, which was of the wrong length
         slots: int32[power of two], -1 (as given), at least twice as long as topics there can be
         topics: int64[T, 4]  place in arena, size, hash and slot of each topic, in order of appearance
         arena: uint8[]  the topics' bytes end to end
@@ -326,7 +327,7 @@ def parse(
     tag, group, subgroup = layout[TAG], layout[GROUP], layout[SUBGROUP]
     comments, blanks, integer = layout[COMMENTS], layout[BLANKS], layout[INTEGER]
     mask = np.uint64(len(slots) - 1)
-    record, line, current = 0, 0, np.int64(-1)
+    record, line, current = state[RECORDS], state[LINES], state[CURRENT] - 1
     known_size, known_word, known_mask = _ZERO, _ZERO, _ZERO  # of the current topic, where it has 1 to 7 bytes
     i, after = np.uint64(start), np.uint64(stop)
     while i < after:
@@ -370,7 +371,7 @@ def parse(
                     state[COMMENT_TOPICS] += 1
                 continue
         if count < wanted or (exact and count > wanted):
-            state[RECORDS], state[LINES], state[FOUND] = record, line, count
+            state[RECORDS], state[LINES], state[FOUND], state[CURRENT] = record, line, count, current + 1
             return WRONG_COLUMNS
 
         place, size = columns[0, 0], columns[0, 1] - columns[0, 0]

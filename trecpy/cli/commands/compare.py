@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trecpy.cli.choices import (
+    add_file_formats,
     add_layout,
     add_measures,
     add_protocol,
     chosen_measures,
     chosen_places,
-    chosen_protocol,
     protocol_line,
     say_about,
     whole_number,
@@ -84,9 +84,9 @@ class Gate:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("qrels", metavar="QRELS", help="judgements: topic iter docno level")
+    add("qrels", metavar="QRELS", help="judgements, a file or irds:NAME of ir_datasets; '-' is standard input")
     add("baseline", metavar="BASELINE", help="the run that the others are compared with; '-' is standard input")
-    add("runs", metavar="RUN", nargs="+", help="runs: topic iter docno rank score tag")
+    add("runs", metavar="RUN", nargs="+", help="the others")
     add_measures(parser, _MEASURES)
     add("--test", choices=("t", "wilcoxon", "sign", "randomisation"), default="t",
         help="paired t-test (default), Wilcoxon signed-rank, sign, Fisher randomisation")  # fmt: skip
@@ -104,13 +104,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--fail-if", type=Gate.parse, action="append", default=[], metavar="CONDITION",
         help=f"exit {FAILED} if a difference is like this: 'nDCG@10 < -0.005'; may be repeated")  # fmt: skip
     add_layout(parser)
+    add_file_formats(parser)
     add_protocol(parser)
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Read, score, compare, print. Returns the exit code of the first run that failed, 3 for a gate, or 0."""
-    from trecpy.api import Evaluation, Evaluator
-    from trecpy.cli.runs import evaluated, say_notes
+    from trecpy.api import Evaluation
+    from trecpy.cli.runs import evaluated, prepared, say_notes
     from trecpy.comparison import compare_many
     from trecpy.formats.groups import read_groups
     from trecpy.pools import Pool
@@ -122,7 +123,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     measures = [*chosen_measures(options), *(gate.measure for gate in gates)]
     if options.by_baseline is not None:
         measures.append(options.by_baseline)
-    evaluator = Evaluator(options.qrels, measures, protocol=chosen_protocol(options))
+    evaluator = prepared(options, measures, [options.baseline, *options.runs], streams)
     for gate in gates:
         _refuse_unless_mean(f"--fail-if '{gate}'", gate.measure, evaluator)
     if options.by_baseline is not None:

@@ -6,12 +6,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from trecpy.cli.choices import (
+    add_file_formats,
     add_layout,
     add_measures,
     add_protocol,
     chosen_measures,
     chosen_places,
-    chosen_protocol,
     protocol_line,
     say_about,
 )
@@ -31,32 +31,32 @@ EXAMPLES = """\
   trecpy eval -m nDCG@10 -m map --topics both qrels.txt *.run
   trecpy eval -m ndcg_cut_10 --per-query --format tsv qrels.txt run.txt > topics.tsv
   trecpy eval --folds -m map -m nDCG@20 qrels.txt fold-*.run
-  zcat run.gz | trecpy eval qrels.txt -
+  trecpy eval irds:msmarco-passage/trec-dl-2019/judged run.tsv.gz --run-format msmarco
 """
 _MEASURES = ("map", "recip_rank", "P_10", "recall_1000", "ndcg_cut_10")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("qrels", metavar="QRELS", help="judgements: topic iter docno level")
     parser.add_argument(
-        "runs", metavar="RUN", nargs="+", help="rankings: topic iter docno rank score tag; '-' is standard input"
+        "qrels", metavar="QRELS", help="judgements, a file or irds:NAME of ir_datasets; '-' is standard input"
     )
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="rankings; '-' is standard input")
     add_measures(parser, _MEASURES)
     parser.add_argument("-q", "--per-query", action="store_true", help="print each topic's values before the summary")
     parser.add_argument(
         "--folds", action="store_true", help="the RUNs are folds of one run; a topic in two of them is an error"
     )
     add_layout(parser)
+    add_file_formats(parser)
     add_protocol(parser)
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Read, score, print. Returns the exit code of the first run that failed, or 0."""
-    from trecpy.api import Evaluator
-    from trecpy.cli.runs import evaluated, say_notes
+    from trecpy.cli.runs import evaluated, prepared, say_notes
 
-    evaluator = Evaluator(options.qrels, chosen_measures(options), protocol=chosen_protocol(options))
+    evaluator = prepared(options, chosen_measures(options), options.runs, streams)
     say_notes(evaluator, streams.warn)
     rows: list[list[Cell]] = []
     code = 0

@@ -6,7 +6,15 @@ import argparse
 import math
 from typing import TYPE_CHECKING
 
-from trecpy.cli.choices import add_layout, add_protocol, chosen_places, chosen_protocol, protocol_line, say_about
+from trecpy.cli.choices import (
+    add_file_formats,
+    add_layout,
+    add_protocol,
+    chosen_places,
+    chosen_protocol,
+    protocol_line,
+    say_about,
+)
 from trecpy.cli.layout import Cell, rows_as
 
 if TYPE_CHECKING:
@@ -27,22 +35,32 @@ _MARK = "<- target"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("qrels", metavar="QRELS", help="judgements: topic iter docno level")
+    parser.add_argument(
+        "qrels", metavar="QRELS", help="judgements, a file or irds:NAME of ir_datasets; '-' is standard input"
+    )
     parser.add_argument("run", metavar="RUN", help="rankings; '-' is standard input")
     parser.add_argument("-m", "--measure", metavar="MEASURE", required=True, help="one measure, by any of its names")
     parser.add_argument("--target", metavar="VALUE", help="a value from elsewhere, with the decimals that are known")
     add_layout(parser)
+    add_file_formats(parser)
     add_protocol(parser)
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Score, print. Returns 0."""
-    from trecpy.cli.runs import opened
+    from trecpy.cli.runs import check_stdin, opened
     from trecpy.explaining import explain
 
     protocol = chosen_protocol(options)
+    check_stdin([options.qrels, options.run])
     found = explain(
-        options.qrels, opened(options.run, streams.stdin), options.measure, target=options.target, protocol=protocol
+        opened(options.qrels, streams.stdin),
+        opened(options.run, streams.stdin),
+        options.measure,
+        target=options.target,
+        protocol=protocol,
+        qrels_format=options.qrels_format,
+        run_format=options.run_format,
     )
     for note in found.evaluation.notes:
         streams.warn("warning: " + note)

@@ -1,0 +1,166 @@
+"""`trecpy convert`: every layout and compression to every other, and files that appear whole or not at all."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from command import trecpy, write
+from test_compressed import MIXED
+
+from trecpy.api import evaluate
+from trecpy.collection import Qrels, as_qrels, as_run
+from trecpy.errors import FormatError
+from trecpy.formats.columns import LAYOUTS
+from trecpy.protocol import Protocol
+
+QRELS = b"1 0 a 1\n1 0 caf\xc3\xa9 -2\n2 0 a 9000000000\n"
+RUN = b"1 Q0 a 2 0.1 tag\n1 Q0 caf\xc3\xa9 1 0.30000000000000004 tag\n2 Q0 b 1 -1e-300 tag\n"
+NAMES = {
+    "trec": "f.txt", "msmarco": "f.txt", "beir": "f.tsv", "tsv": "f.tsv", "csv": "f.csv", "json": "f.json",
+    "jsonl": "f.jsonl", "parquet": "f.parquet", "arrow": "f.arrow",
+}  # fmt: skip
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> tuple[str, str]:
+    return write(tmp_path, QRELS, RUN)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("compression", ["", ".gz", ".bz2", ".xz", ".zst"])
+def test_there_and_back(layout: str, compression: str, paths: tuple[str, str], tmp_path: Path) -> None:
+    for kind, path, raw in (("qrels", paths[0], QRELS), ("run", paths[1], RUN)):
+        if layout == "msmarco" and kind == "run":
+            continue
+        there, back = str(tmp_path / (NAMES[layout] + compression)), str(tmp_path / "back")
+        outcome = trecpy("convert", path, there, "--to", layout)
+        assert outcome.code == 0, outcome.said
+        again = trecpy("convert", there, back, "--kind", kind, "--tag", "tag")
+        assert again.code == 0, again.said
+        assert Path(back).read_bytes() == raw
+        assert again.said == [f"{back}: 3 {'judgements' if kind == 'qrels' else 'documents'} of 2 topics"]
+
+
+def test_names_say_layouts(paths: tuple[str, str], tmp_path: Path) -> None:
+    for layout, name in NAMES.items():
+        trecpy("convert", paths[0], str(tmp_path / name), "--to", layout)
+        by_name = tmp_path / f"by-name-{name}"
+        trecpy("convert", paths[0], str(by_name))
+        if layout not in ("beir", "msmarco"):
+            assert by_name.read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_ranks_only_are_said_to_be(paths: tuple[str, str], tmp_path: Path) -> None:
+    outcome = trecpy("convert", "--to", "msmarco", paths[1], "-")
+    assert outcome.out == "1\tcafé\t1\n1\ta\t2\n2\tb\t1\n".encode()
+    assert outcome.said[0] == "warning: standard output: holds ranks; the scores are not kept"
+
+
+def test_a_run_whose_topics_come_back_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trecpy.formats.trec.BLOCK", 512)
+    monkeypatch.setattr("trecpy.formats.trec.RunReader.__init__.__defaults__", (512, *_defaults()[1:]))
+    _, path = write(tmp_path, None, MIXED)
+    out = tmp_path / "out.json"
+    outcome = trecpy("convert", path, str(out))
+    assert outcome.code == 0
+    assert "not together" in outcome.said[0]
+    with as_run(out, Protocol()) as run:
+        sizes = [len(block.scores) for block in run.blocks()]
+    assert sum(sizes) == MIXED.count(b"\n")
+
+
+def _defaults() -> tuple[object, ...]:
+    from trecpy.formats.trec import RunReader
+
+    return RunReader.__init__.__defaults__ or ()
+
+
+def test_a_file_appears_whole_or_not_at_all(paths: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "bad").write_bytes(RUN + b"3 Q0 a 1 x tag\n")
+    (tmp_path / "out.json").write_text("as it was")
+    outcome = trecpy("convert", str(tmp_path / "bad"), str(tmp_path / "out.json"))
+    assert outcome.code == 2
+    assert outcome.said == [f"error: {tmp_path}/bad:4: column 5 (score): expected a number, found 'x'"]
+    assert (tmp_path / "out.json").read_text() == "as it was"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "out.json", "qrels", "run"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "layout", "message"),
+    [
+        (b"query_id,doc_id,score\n1,a b,1\n", "trec",
+         "error: {out}: expected ids without blanks, as in every TREC file, found 'a b'"),
+        (b"query_id,doc_id,score\n#1,a,1\n", "trec",
+         "error: {out}: expected topics that do not begin with '#' or a byte order mark, found '#1'"),
+        (b"1 Q0 \xff 1 1 t\n", "parquet",
+         "error: {out}: expected ids in UTF-8, all that Arrow's text holds, found '\\xff'"),
+    ],
+)  # fmt: skip
+def test_ids_that_a_layout_cannot_hold_are_refused(raw: bytes, layout: str, message: str, tmp_path: Path) -> None:
+    _, path = write(tmp_path, None, raw)
+    out = str(tmp_path / "out")
+    outcome = trecpy("convert", path, out, "--to", layout)
+    assert (outcome.code, outcome.said) == (2, [message.format(out=out)])
+    assert not os.path.exists(out)
+
+
+def test_what_it_is_must_be_clear(tmp_path: Path) -> None:
+    (tmp_path / "in.json").write_text('{"1": {"a": 1}}')
+    outcome = trecpy("convert", str(tmp_path / "in.json"), "-")
+    assert outcome.code == 1
+    assert outcome.said == [f"error: {tmp_path}/in.json: is it judgements or a run? Say --kind qrels or --kind run"]
+    assert trecpy("convert", str(tmp_path / "in.json"), "-", "--kind", "qrels").out == b"1 0 a 1\n"
+
+
+def test_standard_streams_and_pipes(paths: tuple[str, str], tmp_path: Path) -> None:
+    assert trecpy("convert", "-", "-", stdin=QRELS).out == QRELS
+    os.mkfifo(tmp_path / "in")
+    os.mkfifo(tmp_path / "out")
+    got: list[bytes] = []
+    threads = [
+        threading.Thread(target=lambda: (tmp_path / "in").write_bytes(RUN)),
+        threading.Thread(target=lambda: got.append((tmp_path / "out").read_bytes())),
+    ]
+    for thread in threads:
+        thread.start()
+    assert trecpy("convert", str(tmp_path / "in"), str(tmp_path / "out")).code == 0
+    for thread in threads:
+        thread.join()
+    assert got == [RUN]
+
+
+def test_a_folder_that_is_not_there(paths: tuple[str, str], tmp_path: Path) -> None:
+    outcome = trecpy("convert", paths[0], str(tmp_path / "no" / "out"))
+    assert outcome.code == 2
+    assert outcome.said == [f"error: {tmp_path}/no/out: cannot be written: no such file or directory"]
+
+
+def test_eval_reads_both_files_from_any_layout_and_one_from_standard_input(
+    paths: tuple[str, str], tmp_path: Path
+) -> None:
+    expected = trecpy("eval", *paths, "--format", "tsv").out.split(b"\n")[1].split(b"\t")[1:]
+    trecpy("convert", paths[0], str(tmp_path / "q.csv.gz"))
+    trecpy("convert", paths[1], str(tmp_path / "r.parquet"))
+    found = trecpy("eval", str(tmp_path / "q.csv.gz"), str(tmp_path / "r.parquet"), "--format", "tsv").out
+    assert found.split(b"\n")[1].split(b"\t")[1:] == expected
+    found = trecpy("eval", "-", paths[1], "--format", "tsv", "--qrels-format", "trec", stdin=QRELS).out
+    assert found.split(b"\n")[1].split(b"\t")[1:] == expected
+    assert trecpy("eval", "-", "-").said == ["error: expected '-', standard input, once"]
+
+
+def test_judgements_keep_their_order_within_topics(paths: tuple[str, str]) -> None:
+    qrels = as_qrels(paths[0], Protocol()).judgements
+    assert [qrels.documents.docno(j) for j in range(3)] == [b"a", "café".encode(), b"a"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_levels_that_are_fractions_are_kept(layout: str, tmp_path: Path) -> None:
+    path, _ = write(tmp_path, b"1 0 a 0.1\n1 0 b 2.0\n2 0 a 0.30000000000000004\n")
+    there = str(tmp_path / NAMES[layout])
+    assert trecpy("convert", path, there, "--to", layout).code == 0
+    qrels = Qrels.read(there, fractions=True)
+    assert qrels.fingerprint == Qrels.read(path, fractions=True).fingerprint
+    assert evaluate(there, {"1": ["a"]}, "dcg", gains="float").per_query[0, 0] == 0.1
+    with pytest.raises(FormatError, match="gains='float' takes fractions as they are"):
+        evaluate(there, {"1": ["a"]}, "dcg")

@@ -1,0 +1,159 @@
+"""`trecpy convert`: judgements and runs from any layout and compression to any other."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from typing import IO, TYPE_CHECKING, Any
+
+from trecpy.cli.targets import of_name, target
+from trecpy.errors import FileError, UsageError
+from trecpy.formats.columns import LAYOUTS
+from trecpy.text import plural, shown
+
+if TYPE_CHECKING:
+    from trecpy.cli.main import Streams
+    from trecpy.formats.columns import Kind
+    from trecpy.formats.source import Source
+
+DESCRIPTION = """\
+Write the judgements or the run in IN to OUT, in the layout and compression that OUT's name says. Ids and scores are
+kept exactly: a score is written as the shortest decimal that reads back to the same double. A run keeps the order of
+its documents; ranks are those by score. OUT appears when all of it is written."""
+EXAMPLES = """\
+  trecpy convert run.trec run.parquet
+  trecpy convert run.trec.gz run.json.zst
+  trecpy convert --to msmarco run.trec run.tsv
+  trecpy convert qrels.tsv - > qrels.txt
+  trecpy convert irds:msmarco-passage/dev/small qrels.txt
+"""
+_SUFFIXES = {
+    "tsv": "tsv", "csv": "csv", "json": "json", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet",
+    "arrow": "arrow", "feather": "arrow", "ipc": "arrow",
+}  # fmt: skip
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("source", metavar="IN", help="a file in any layout, irds:NAME, or '-' for standard input")
+    add("target", metavar="OUT", help="a file, or '-' for standard output (trec unless --to says otherwise)")
+    add("--kind", choices=("qrels", "run"), help="what IN is, where its columns or their names do not tell")
+    add("--from", dest="source_layout", choices=tuple(LAYOUTS), metavar="LAYOUT",
+        help=f"of IN: {', '.join(LAYOUTS)} (default: what its first lines are)")  # fmt: skip
+    add("--to", dest="target_layout", choices=tuple(LAYOUTS), metavar="LAYOUT",
+        help="of OUT (default: by its name, else trec)")  # fmt: skip
+    add("--tag", help="run tag of a TREC run (default: that of IN, else trecpy)")
+
+
+def run(options: argparse.Namespace, streams: Streams) -> int:
+    """Read, write. Returns 0."""
+    suffix, compression = of_name(options.target)
+    layout = options.target_layout or _SUFFIXES.get(suffix, "trec")
+    name = "standard output" if options.target == "-" else shown(options.target)
+    with ExitStack() as opened:
+        given, kind = options.source, "qrels"
+        if not given.startswith("irds:"):
+            given = opened.enter_context(_opened(given, streams))
+            kind = options.kind or _kind(given)
+        file = opened.enter_context(target(options.target, streams))
+        convert = _convert_qrels if kind == "qrels" else _convert_run
+        count = convert(given, options, layout, compression, file, name, streams)
+    streams.warn(f"{name}: {count}")
+    return 0
+
+
+def _opened(path: str, streams: Streams) -> Source:
+    from trecpy.cli.runs import opened
+    from trecpy.formats.source import Source
+
+    given = opened(path, streams.stdin)
+    return Source.open(given, twice=True) if given is path else Source(given, "standard input", twice=True)
+
+
+def _kind(source: Source) -> Kind:
+    """Judgements or a run?"""
+    from trecpy.formats.sniff import kind_of
+
+    kind = kind_of(source)
+    if kind is None:
+        raise UsageError(f"{source.name}: is it judgements or a run? Say --kind qrels or --kind run")
+    return kind
+
+
+def _convert_qrels(
+    given: Any, options: argparse.Namespace, layout: str, compression: str | None, file: IO[bytes], name: str,
+    streams: Streams,
+) -> str:  # fmt: skip
+    import numpy as np
+
+    from trecpy.collection import Qrels
+
+    read = Qrels.read(given, fractions=True, layout=options.source_layout)
+    _say(read.notes, streams)
+    qrels, topics = read.judgements, read.judgements.topics
+    starts, documents = qrels.documents.starts, qrels.documents
+    with _writer(file, layout, "qrels", compression, name) as writer:
+        for topic, (begin, end) in zip(topics, pairwise(starts.tolist()), strict=True):
+            levels = qrels.given_levels(np.arange(begin, end))
+            writer.write(topic, [documents.docno(j) for j in range(begin, end)], levels.tolist())
+    return f"{plural(len(qrels.level), 'judgement')} of {plural(len(topics), 'topic')}"
+
+
+def _convert_run(
+    given: Any, options: argparse.Namespace, layout: str, compression: str | None, file: IO[bytes], name: str,
+    streams: Streams,
+) -> str:  # fmt: skip
+    from trecpy.files import open_run
+
+    with open_run(given, "10.0", options.source_layout) as read:
+        blocks = read.blocks()
+        block, done = next(blocks, None), 0
+        while True:
+            written: set[bytes] = set()
+            with _writer(file, layout, "run", compression, name) as writer:
+                while block is not None and written.isdisjoint(block.topics):
+                    tag = os.fsencode(options.tag) if options.tag is not None else read.tag
+                    raw, starts = block.data.tobytes(), block.starts.tolist()
+                    docnos = [raw[at : at + size] for at, size in block.spans[:, :2].tolist()]
+                    scores = block.scores.tolist()
+                    for b, topic in enumerate(block.topics):
+                        rows = slice(starts[b], starts[b + 1])
+                        writer.write(topic, docnos[rows], scores[rows], tag)
+                    written.update(block.topics)
+                    done += len(docnos)
+                    block = next(blocks, None)
+            if block is None:
+                break
+            # A topic came back: all are given once more, each whole.
+            file.seek(0)
+            file.truncate()
+            done = 0
+        _say(read.notes, streams)
+    if layout == "msmarco":
+        _say([f"{name}: holds ranks; the scores are not kept"], streams)
+    return f"{plural(done, 'document')} of {plural(len(written), 'topic')}"
+
+
+def _say(notes: Sequence[str], streams: Streams) -> None:
+    for note in notes:
+        streams.warn("warning: " + note)
+
+
+@contextmanager
+def _writer(file: IO[bytes], layout: str, kind: Kind, compression: str | None, name: str) -> Iterator[Any]:
+    """A writer into `file`, which compresses where that is asked for."""
+    from trecpy.formats.source import reason
+    from trecpy.formats.write import Writer, compressing
+
+    try:
+        packed = file if compression is None else compressing(file, compression)
+        with Writer(packed, layout, kind, name) as writer:
+            yield writer
+        if packed is not file:
+            packed.close()
+    except OSError as error:
+        raise FileError(f"{name}: cannot be written: {reason(error)}") from None

@@ -1,0 +1,229 @@
+"""Runs and judgements in files of any layout, tables put together from some rows at a time; data sets by name."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trecpy.errors import FileError, FormatError
+from trecpy.formats.columns import Columns, Kind
+from trecpy.formats.sniff import layout_of
+from trecpy.formats.source import Source
+from trecpy.formats.tables import read_columns
+from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT, RunReader, read_judgements
+from trecpy.inputs import Repeated, records_of
+from trecpy.kernels.dtypes import Integers
+from trecpy.packed import Block, Judgements, Qrels, Records, coded
+from trecpy.protocol import Compat
+from trecpy.text import plural, quoted, shown
+
+_IRDS = "irds:"
+
+Part = tuple[Records, Any]
+
+
+_NOTHING: Part = (
+    Records([], np.zeros(0, np.int64), np.zeros(0, np.uint8), np.zeros((0, 2), np.int64), np.zeros(0, np.uint64)),
+    np.zeros(0),
+)
+
+
+def joined(a: Records, b: Records) -> Records:
+    """Two parts of one table."""
+    known = {topic: number for number, topic in enumerate(a.topics)}
+    numbers = np.fromiter((known.setdefault(topic, len(known)) for topic in b.topics), np.int64, len(b.topics))
+    spans = b.spans[:, :2] + np.array([len(a.data), 0])
+    return Records(
+        list(known),
+        np.concatenate((a.topic, numbers[b.topic])),
+        np.concatenate((a.data, b.data)),
+        np.concatenate((a.spans[:, :2], spans)),
+        np.concatenate((a.hashes, b.hashes)),
+    )
+
+
+def all_joined(parts: Iterable[tuple[Records, Any]]) -> tuple[Records, Any]:
+    """All parts of a table, and their values."""
+    whole = list(parts)
+    while len(whole) > 1:  # in pairs, so that each row is copied few times
+        pairs = [whole[at : at + 2] for at in range(0, len(whole), 2)]
+        whole = [
+            pair[0] if len(pair) == 1 else (joined(pair[0][0], pair[1][0]), np.concatenate((pair[0][1], pair[1][1])))
+            for pair in pairs
+        ]
+    return whole[0]
+
+
+def read_qrels(
+    source: Source, form: str, compat: Compat, fractions: bool, asked: str | None
+) -> tuple[Judgements, list[str]]:
+    """
+    Read judgements in any layout, strictly; and what was odd.
+
+    form, fractions: as formats.trec.read_judgements() has them; asked: a layout, or None
+    Raises FileError, FormatError; ParameterError: no such layout.
+    """
+    layout = layout_of(source, "qrels", asked) if form == "qrels" else "trec"
+    if layout in ("trec", "msmarco"):
+        return read_judgements(source, form, compat, strict=True, fractions=fractions)
+    parts = list(read_parts(source, layout, "qrels", fractions))
+    if not parts:
+        raise FormatError(f"{source.name}: has no records: expected judgements")
+    records, levels = all_joined(parts)
+    notes = []
+    if levels.dtype == bool:
+        kept = first_of_each(records)
+        if repeated := len(levels) - len(kept):
+            notes.append(f"{source.name}: names {plural(repeated, 'document')} again, without levels; each counts once")
+            records = replace(
+                records, topic=records.topic[kept], spans=records.spans[kept], hashes=records.hashes[kept]
+            )
+        levels = levels[kept]
+    level, grades = coded(levels)
+    return Qrels.of(source.name, records, level, grades=grades), notes
+
+
+def _packed(columns: Columns, name: str) -> Records:
+    topics = Repeated(*columns.topics) if isinstance(columns.topics, tuple) else columns.topics
+    return records_of(topics, columns.docnos, name)
+
+
+def _levels(columns: Columns, fractions: bool) -> Any:
+    """Levels as packed.coded() takes them; bool[N] where there are none. Raises FormatError: not an integer."""
+    if columns.values is None:
+        return np.ones(len(columns.docnos), bool)
+    values = np.asarray(columns.values)
+    if values.dtype.kind == "i" or (values.dtype.kind == "u" and not np.any(values > 2**63 - 1)):
+        return values.astype(np.int64)
+    values = values.astype(np.float64)
+    integral = (values == np.trunc(values)) & (np.abs(values) < 2.0**63)
+    right = np.isfinite(values) & (integral | fractions)
+    if not right.all():
+        row = int(np.argmin(right))
+        how = "; gains='float' takes fractions as they are" if np.isfinite(values[row]) else ""
+        raise FormatError(f"{columns.where(row)}: expected an integer level, found {columns.values[row]}{how}")
+    return values
+
+
+def open_run(source: Source, compat: Compat, asked: str | None) -> "RunReader | TableRun":
+    """
+    Open a run in any layout, to be read strictly when its blocks are asked for. asked: a layout, or None
+
+    Raises FileError, FormatError: the layout cannot be told. ParameterError: no such layout.
+    """
+    layout = layout_of(source, "run", asked)
+    if layout in ("trec", "msmarco"):
+        return RunReader(source, compat, strict=True, layout=RUN_LAYOUT if layout == "trec" else MSMARCO_LAYOUT)
+
+    return TableRun(source, lambda: read_parts(source, layout, "run"))
+
+
+def read_parts(source: Source, layout: str, kind: Kind, fractions: bool = False) -> Iterator[Part]:
+    """Yield the rows of a table, packed, with their scores, or levels as packed.coded() takes them."""
+    for columns in read_columns(source, layout, kind):
+        values = _levels(columns, fractions) if kind == "qrels" else np.asarray(columns.values, np.float64)
+        yield _packed(columns, source.name), values
+
+
+class TableRun:
+    """
+    A run that is read as parts of a table; it yields what formats.trec.RunReader does.
+
+    notes: what was odd; tag: empty
+    """
+
+    def __init__(self, source: Source, read: Callable[[], Iterator[Part]]) -> None:
+        """read: begins to read the source, which is at its beginning."""
+        self.notes: list[str] = []
+        self.tag = b""
+        self._source, self._read = source, read
+
+    def __enter__(self) -> "TableRun":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the source, where it opened it itself."""
+        self._source.__exit__()
+
+    def whole(self) -> Part:
+        """All records and their scores, held in memory."""
+        return all_joined([_NOTHING, *self._read()])
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rankings of some topics at a time, each topic whole, as RunReader.blocks() does."""
+        held: Part | None = None  # of the last topic, of which more may come
+        done: set[bytes] = set()
+        for part in self._read():
+            records, scores = part if held is None else all_joined([held, part])
+            if back := _came_back(records, done):
+                self.notes.append(
+                    f"{self._source.name}: the records of topic {quoted(back)} are not together: read twice and held "
+                    "in memory"
+                )
+                self._source.rewind()
+                yield Block.of(*all_joined(self._read()))
+                return
+            cut = int(np.searchsorted(records.topic, len(records.topics) - 1))
+            done.update(records.topics[:-1])
+            if cut:
+                yield Block.of(_sliced(records, slice(0, cut), records.topics[:-1], 0), scores[:cut])
+            last = slice(cut, len(records.topic))
+            held = _sliced(records, last, records.topics[-1:], len(records.topics) - 1), scores[cut:]
+        if held is not None:
+            yield Block.of(*held)
+
+
+def _sliced(records: Records, rows: slice, topics: list[bytes], first: int) -> Records:
+    return Records(topics, records.topic[rows] - first, records.data, records.spans[rows], records.hashes[rows])
+
+
+def _came_back(records: Records, done: set[bytes]) -> bytes | None:
+    """A topic whose records are not together, if there is one."""
+    falls = np.flatnonzero(np.diff(records.topic) < 0)
+    if len(falls):
+        return records.topics[int(records.topic[falls[0] + 1])]
+    return next((topic for topic in records.topics if topic in done), None)
+
+
+def first_of_each(records: Records) -> Integers:
+    """int64[]: the records without those whose topic and document came before."""
+    order = np.lexsort((records.hashes, records.topic))
+    alike = (np.diff(records.topic[order]) == 0) & (np.diff(records.hashes[order]) == 0)
+    if not alike.any():
+        return np.arange(len(order))
+    seen: set[tuple[int, bytes]] = set()
+    kept = []
+    for row, (topic, (at, size)) in enumerate(zip(records.topic.tolist(), records.spans.tolist(), strict=True)):
+        pair = topic, records.data[at : at + size].tobytes()
+        if pair not in seen:
+            kept.append(row)
+            seen.add(pair)
+    return np.array(kept)
+
+
+def is_dataset(given: Any) -> bool:
+    """Does this name a data set?"""
+    return isinstance(given, str) and given.startswith(_IRDS)
+
+
+def dataset_qrels(name: str) -> list[Any]:
+    """
+    The judgements of a data set that ir_datasets knows, by its exact name: tuples of its own kind.
+
+    name: "irds:NAME". Raises FileError: no such data set, or it has none, or it cannot be had.
+    """
+    try:
+        import ir_datasets
+    except ImportError:
+        raise FileError(f"{shown(name)}: needs an extra: pip install 'trecpy[ir-datasets]'") from None
+    try:
+        dataset = ir_datasets.load(name.removeprefix(_IRDS))
+    except KeyError:
+        raise FileError(f"{shown(name)}: expected the name of a data set in ir_datasets, found no such one") from None
+    if not dataset.has_qrels():
+        raise FileError(f"{shown(name)}: expected a data set with judgements, found none in it")
+    try:
+        return list(dataset.qrels_iter())
+    except Exception as error:  # of downloading, of what it downloads, each with its own kind
+        raise FileError(f"{shown(name)}: ir_datasets cannot read it: {' '.join(str(error).split())}") from None

@@ -1,0 +1,110 @@
+"""Which layout a file has, by its first lines. What is not told beyond doubt is an error that says how to say it."""
+
+import csv
+import json
+import re
+from itertools import pairwise
+
+from trecpy.errors import FormatError, ParameterError
+from trecpy.formats.columns import DELIMITERS, DOCNO_NAMES, LAYOUTS, RANK_NAMES, SCORE_NAMES, TOPIC_NAMES, Kind, header
+from trecpy.formats.source import Source
+from trecpy.text import described, quoted
+
+_BEIR = ("query-id", "corpus-id")  # in judgements, whose levels are called scores there
+_SIZE = 1 << 14
+_BINARY = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+_BOM = b"\xef\xbb\xbf"
+
+
+def kind_of(source: Source) -> Kind | None:
+    """Are these judgements or a run? Told by columns or their names; None where neither tells."""
+    head = source.peek(_SIZE).removeprefix(_BOM)
+    lines = [line for line in head.split(b"\n") if line.strip() and line[:1] != b"#"]
+    if not lines:
+        return None
+    first = lines[0].decode("utf-8", "surrogateescape")
+    names = (
+        set(re.findall(r'"([^"]*)"\s*:', first)) if first.startswith("{") else set(header(re.split(r"[\t,]", first)))
+    )
+    if names & set(TOPIC_NAMES) and names & set(DOCNO_NAMES):
+        if names & {*SCORE_NAMES, *RANK_NAMES} and not names & set(_BEIR):
+            return "run"
+        return "qrels"
+    columns = 0 if first.startswith("{") else len(first.split())
+    return "qrels" if columns == 4 else "run" if columns == 3 or columns > 5 else None
+
+
+def layout_of(source: Source, kind: Kind, asked: str | None) -> str:
+    """
+    The layout of a file: what is asked for, or what its first lines are; "trec" where they are nothing else.
+
+    Raises ParameterError: no such layout. FormatError: it may be several, or needs columns named.
+    """
+    if asked is not None:
+        if not isinstance(asked, str) or asked not in LAYOUTS:
+            raise ParameterError(f"{kind}_format: expected {', '.join(LAYOUTS)}, found {described(asked)}")
+        return asked
+    head = source.peek(_SIZE)
+    for magic, layout in _BINARY.items():
+        if head.startswith(magic):
+            return layout
+    text = head.removeprefix(_BOM).lstrip()
+    if re.match(rb'\{\s*(["}]|$)', text):
+        return _json_layout(text)
+    if re.match(rb'\[\s*[{\["]', text):
+        raise FormatError(
+            f"{source.name}:1: expected a JSON object {{topic: {{docno: x}}}}, or one object a line, found a list"
+        )
+    whole = len(head) < _SIZE
+    lines = [line.rstrip(b"\r") for line in text.split(b"\n")]
+    lines = [line for line in (lines if whole else lines[:-1] or lines) if line.strip() and line[:1] != b"#"]
+    return _text_layout(lines, kind, source.name) if lines else "trec"
+
+
+def _json_layout(text: bytes) -> str:
+    """One object, or one a line? The first value decides: documents of a topic are an object or a list."""
+    if re.match(rb'\{\s*("(?:[^"\\]|\\.)*"\s*:\s*[{\[]|\}\s*$)', text):
+        first = text.split(b"\n")[0]
+        try:
+            record = json.loads(first)
+        except ValueError:
+            return "json"
+        return "jsonl" if any(isinstance(value, str | int | float) for value in record.values()) else "json"
+    return "jsonl"
+
+
+def _text_layout(lines: list[bytes], kind: Kind, name: str) -> str:
+    first = lines[0].decode("utf-8", "surrogateescape")
+    for layout in ("tsv", "csv"):
+        try:
+            columns = header(next(csv.reader([first], delimiter=DELIMITERS[layout])))
+        except (csv.Error, StopIteration):
+            continue
+        if len(columns) > 1 and set(columns) & set(TOPIC_NAMES) and set(columns) & set(DOCNO_NAMES):
+            return layout
+    rows = [line.split() for line in lines]
+    if {len(row) for row in rows} == {3}:
+        if kind == "run" and _are_ranks(rows):
+            return "msmarco"
+        raise FormatError(
+            f"{name}:1: expected lines of {_lines_of(kind)}, found 3 columns: {quoted(lines[0])}; what are they? "
+            f"{'A run of topic docno rank is msmarco; else n' if kind == 'run' else 'N'}ame them in a header"
+        )
+    if len(rows[0]) == 1 and re.search(rb"[,;|]", lines[0]):
+        raise FormatError(
+            f"{name}:1: expected lines of {_lines_of(kind)}, or a header that names columns separated by commas or "
+            f"tabs (qid, docno, ...), found {quoted(lines[0])}"
+        )
+    return "trec"
+
+
+def _lines_of(kind: Kind) -> str:
+    return "'topic iter docno level'" if kind == "qrels" else "'topic iter docno rank score tag'"
+
+
+def _are_ranks(rows: list[list[bytes]]) -> bool:
+    """Are the third columns of a file's first lines integers, which rise from 1 in its first topic?"""
+    if not all(row[2].isdigit() for row in rows):
+        return False
+    topic = [int(row[2]) for row in rows if row[0] == rows[0][0]]
+    return topic[0] == 1 and all(a < b for a, b in pairwise(topic))
