@@ -19,7 +19,18 @@ from typing import Any
 
 from trecpy.errors import MeasureError, ParameterError
 from trecpy.protocol import Compat
-from trecpy.registry import NO_PARAMETERS, Column, Cutoffs, LevelGains, Points, Request, catalogue, columns, nicknames
+from trecpy.registry import (
+    NO_PARAMETERS,
+    Column,
+    Cutoffs,
+    LevelGains,
+    Measure,
+    Points,
+    Request,
+    catalogue,
+    columns,
+    nicknames,
+)
 from trecpy.text import described, quoted, shown
 
 # Other people's names, folded: without a cutoff, and with one.
@@ -45,6 +56,7 @@ _IR_NAMES = {
     "ndcg_cut": "nDCG", "dcg": "DCG", "DCG": "DCG", "num_rel": "NumRel", "num_rel_ret": "NumRet", "RBP": "RBP",
     "Accuracy": "Accuracy", "hits": "hits", "F1": "F1", "ERR": "ERR", "first_rel_rank": "first_rel_rank",
 }  # fmt: skip
+_IR_WITH_OPTIONS = {"num_ret": "NumRet", "num_rel_ret": "NumRet(rel=1)", "set_relative_P": "SetP(relative=True)"}
 _OF_GAIN = ("ndcg", "ndcg_cut", "dcg", "DCG")  # these have no relevance level
 _DIALECT = re.compile(r"^(?P<name>[^@()]+?)(?:\((?P<options>.*)\))?(?:@(?P<cutoff>[^@()]+))?$")
 _RANX_LEVEL = re.compile(r"-l([0-9]+)(?=@|$)")  # precision-l2@5, precision@5-l2
@@ -92,6 +104,28 @@ def parse_name(name: object, compat: Compat) -> list[Column]:
     if (found := _dialect(text, compat)) is not None:
         return found
     raise MeasureError(f"measures: {quoted(text)} is not known{_near(text, compat)}")
+
+
+def spellings(measure: Measure) -> dict[str, list[str]]:
+    """
+    The names of a measure, by who writes them: trec_eval (as -m takes them), pytrec_eval (as columns are printed),
+    ir_measures, and others. Where it has a cutoff, that is 10.
+    """
+    kind = measure.parameters
+    cutoff = "0.1" if measure.name == "iprec_at_recall" else "10" if isinstance(kind, Cutoffs) else ""
+    theirs = measure.since != "trecpy"
+    found: dict[str, list[str]] = {"trec_eval": [], "pytrec_eval": [], "ir_measures": [], "others": []}
+    if theirs:
+        found["trec_eval"].append(f"{measure.name}.{cutoff}" if cutoff else measure.name)
+        found["pytrec_eval"] += [each.name for each in measure.columns(cutoff or None, "10.0")[:1]]
+    at = f"@{cutoff}" if cutoff else ""
+    ir_names = _IR_NAMES | _IR_WITH_OPTIONS
+    if measure.name in ir_names or not theirs:
+        found["ir_measures"].append(ir_names.get(measure.name, measure.name) + at)
+    aliases = [f"{alias}{at}" for alias, target in (_AT if cutoff else _WHOLE).items() if target == measure.name]
+    known = {name.lower() for names in found.values() for name in names}
+    found["others"] = [alias for alias in aliases if alias not in known]
+    return found
 
 
 def _own(text: str, compat: Compat) -> list[Column] | None:

@@ -290,6 +290,12 @@ class Measure:
         """Its first line."""
         return self.doc.partition("\n")[0]
 
+    @property
+    def range(self) -> str:
+        """What values it can have, as its documentation says; empty where it has none."""
+        said = re.search(r"^Range +([^;.]*(?:\.\d[^;.]*)*)", self.doc, re.MULTILINE)
+        return said[1] if said else ""
+
     def _printed(self, suffix: str) -> str:
         """A column's name; measures that trec_eval lacks are written as ir_measures writes them."""
         if suffix and self.since == "trecpy" and isinstance(self.parameters, Cutoffs):

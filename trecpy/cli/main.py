@@ -19,6 +19,8 @@ COMMANDS = {
     "eval": "score runs by judgements, one row a run",
     "compare": "compare runs with a baseline: differences, tests, intervals",
     "explain": "one measure under every convention: two tools, two numbers, and the reason",
+    "check": "find what is wrong in judgements and runs, and what it does to scores",
+    "measures": "list the measures, or explain one with a worked example",
     "convert": "write judgements or a run in another layout or compression",
     "answers": "score answers in words: ROUGE-L, BERTScore",
 }
@@ -26,7 +28,8 @@ COMMANDS = {
 _USAGE = "usage: trecpy COMMAND [options] ...\n       trecpy COMMAND --help\n       trecpy --version"
 _EXIT_CODES = """\
 exit codes:
-  0 done   1 options   2 files, data, measures' parameters, a missing library   3 --fail-if
+  0 done   1 options   2 files, data, measures' parameters, a missing library
+  3 --fail-if, warnings of check
   4 a topic cannot be scored   7 nothing to score"""
 
 

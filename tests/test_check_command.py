@@ -1,0 +1,243 @@
+"""`trecpy check`: each code on a file made to have it, none on clean ones, and copies without what can be mended."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Outcome, trecpy, write
+
+from trecpy.api import evaluate
+from trecpy.collection import Qrels, Run
+from trecpy.findings import CODES
+
+QRELS = "".join(f"{t} 0 d{d} {int(d == t)}; " for t in range(1, 5) for d in range(1, 31))[:-2]
+ROWS = [(t, f"d{d}", d, 31.5 - d) for t in range(1, 5) for d in range(1, 31)]
+
+
+def lines(rows: list[tuple[Any, ...]], tag: str = "tag") -> str:
+    return "; ".join(f"{t} Q0 {d} {rank} {score} {tag}" for t, d, rank, score in rows)
+
+
+RUN = lines(ROWS)
+
+
+def check(folder: Path, qrels: str | bytes, run: str | bytes, *options: str) -> Outcome:
+    return trecpy("check", *options, *write(folder, qrels, run))
+
+
+def findings(folder: Path, qrels: str | bytes, run: str | bytes, *options: str) -> dict[str, dict[str, Any]]:
+    """Code -> finding, of both files."""
+    outcome = check(folder, qrels, run, "--json", *options)
+    return {each["code"]: each for report in json.loads(outcome.out) for each in report["findings"]}
+
+
+def test_clean_files_have_no_findings(tmp_path: Path) -> None:
+    outcome = check(tmp_path, QRELS, RUN)
+    assert outcome.code == 0
+    assert outcome.out.decode().splitlines() == [
+        f"{tmp_path}/qrels: 120 judgements of 4 topics; 0 findings",
+        f"{tmp_path}/run: 120 documents of 4 topics; 0 findings",
+    ]
+
+
+def changed(text: str, **changes: str) -> str:
+    """The lines of `text`, of which some are others: line1="..." is the first."""
+    parts = text.split("; ")
+    for name, line in changes.items():
+        parts[int(name.removeprefix("line")) - 1] = line
+    return "; ".join(parts)
+
+
+TIED = lines([(t, d, rank, 5.0 if rank < 4 else score) for t, d, rank, score in ROWS])
+
+BROKEN = [
+    # code, count, judgements, run, severity, an example
+    ("malformed-line", 2, QRELS, changed(RUN, line3="1 Q0 d3 3 28.5", line9="1"), "error", "line 3: 1 Q0 d3 3 28.5"),
+    ("malformed-line", 1, changed(QRELS, line2="1 0 d 2 0"), RUN, "error", "line 2: 1 0 d 2 0"),
+    ("bad-value", 1, QRELS, changed(RUN, line2="1 Q0 d2 2 29,5 tag"), "error", "line 2: 1 Q0 d2 2 29,5 tag"),
+    ("bad-value", 1, changed(QRELS, line2="1 0 d2 x"), RUN, "error", "line 2: 1 0 d2 x"),
+    ("nan-score", 1, QRELS, changed(RUN, line2="1 Q0 d2 2 nan tag"), "error", "line 2: 1 Q0 d2 2 nan tag"),
+    ("infinite-score", 2, QRELS, changed(RUN, line1="1 Q0 d1 1 inf tag", line31="2 Q0 d1 1 1e999 tag"), "warning",
+     "line 1: 1 Q0 d1 1 inf tag"),
+    ("header", 1, QRELS, "qid Q0 docno rank score tag; " + RUN, "error", "line 1: qid Q0 docno rank score tag"),
+    ("header", 1, "topic iter docno relevance; " + QRELS, RUN, "error", "line 1: topic iter docno relevance"),
+    ("byte-order-mark", 1, QRELS, "\ufeff" + RUN, "error", "line 1"),
+    ("byte-order-mark", 1, "\ufeff" + QRELS, RUN, "error", "line 1"),
+    ("blank-line", 1, changed(QRELS, line120="4 0 d30 0; "), RUN, "error", "line 121: "),
+    ("odd-id", 1, QRELS, changed(RUN, line2="1 Q0 d\xa02 2 29.5 tag"), "warning", r"line 2: 1 Q0 d\xa02 2 29.5 tag"),
+    ("odd-id", 1, changed(QRELS, line1="1 0 e\u0301 1"), RUN, "warning", "line 1: 1 0 e\u0301 1"),
+    ("duplicate-judgement", 1, changed(QRELS, line2="1 0 d1 1"), RUN, "error", "line 2: 1 0 d1 1"),
+    ("fractional-level", 1, changed(QRELS, line1="1 0 d1 0.5"), RUN, "error", "line 1: 1 0 d1 0.5"),
+    ("negative-level", 1, changed(QRELS, line2="1 0 d2 -2"), RUN, "note", "line 2: 1 0 d2 -2"),
+    ("huge-level", 1, changed(QRELS, line1="1 0 d1 1000"), RUN, "warning", "line 1: 1 0 d1 1000"),
+    ("no-relevant", 1, changed(QRELS, line1="1 0 d1 0"), RUN, "note", "topic '1'"),
+    ("duplicate-document", 1, QRELS, changed(RUN, line2="1 Q0 d1 2 29.5 tag"), "error", "line 2: 1 Q0 d1 2 29.5 tag"),
+    ("tied-scores", 12, QRELS, TIED, "warning", "line 1: 1 Q0 d1 1 5.0 tag"),
+    ("tied-scores", 2, QRELS, changed(RUN, line29="1 Q0 d29 29 1.5 tag"), "note", "line 29: 1 Q0 d29 29 1.5 tag"),
+    ("float32-tie", 2, QRELS, changed(RUN, line1="1 Q0 d1 1 29.5000000001 tag"), "warning",
+     "line 1: 1 Q0 d1 1 29.5000000001 tag"),
+    ("rank-contradicts-score", 1, QRELS, changed(RUN, line1="1 Q0 d1 2 30.5 tag", line2="1 Q0 d2 1 29.5 tag"),
+     "warning", "line 1: 1 Q0 d1 2 30.5 tag"),
+    ("several-tags", 1, QRELS, changed(RUN, line40="2 Q0 d10 10 21.5 other"), "warning",
+     "line 40: 2 Q0 d10 10 21.5 other"),
+    ("extra-columns", 1, QRELS, changed(RUN, line2="1 Q0 d2 2 29.5 my tag"), "note", "line 2: 1 Q0 d2 2 29.5 my tag"),
+    ("short-ranking", 1, QRELS, lines(ROWS[:-1]), "note", "topic '4': 29 of 30"),
+    ("missing-topic", 1, QRELS, lines(ROWS[:-30]), "warning", "topic '4'"),
+    ("unjudged-topic", 1, "; ".join(QRELS.split("; ")[:-30]), RUN, "note", "topic '4'"),
+    ("self-hit", 1, QRELS, changed(RUN, line2="1 Q0 1 2 29.5 tag"), "warning", "line 2: 1 Q0 1 2 29.5 tag"),
+    ("unjudged-documents", 1, QRELS, changed(RUN, line2="1 Q0 x 2 29.5 tag"), "note", "topic '1': 5% of the first 20"),
+    ("near-id", 1, QRELS, changed(RUN, line2="1 Q0 D002 2 29.5 tag"), "warning",
+     "docno 'D002' in the run, 'd2' in the judgements"),
+    ("near-id", 4, QRELS, lines([(f"0{t}", *rest) for t, *rest in ROWS]), "error",
+     "topic '01' in the run, '1' in the judgements"),
+    ("near-id", 30, QRELS, lines([(t, d.upper(), *rest) for t, d, *rest in ROWS]), "error",
+     "docno 'D1' in the run, 'd1' in the judgements"),
+    ("near-id", 1, changed(QRELS, line1="1 0 café 1"), changed(RUN, line2="1 Q0 cafÃ© 2 29.5 tag"), "warning",
+     "docno 'cafÃ©' in the run, 'café' in the judgements"),
+    ("no-records", 1, QRELS, "# nothing", "error", None),
+    ("unreadable", 1, QRELS, gzip.compress(RUN.encode())[:-9], "error", None),
+    ("unreadable", 1, QRELS, "qid,docno,score; 1,d1,x", "error", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "count", "qrels", "run", "severity", "example"), BROKEN)
+def test_a_broken_file_is_found_out(
+    code: str, count: int, qrels: str | bytes, run: str | bytes, severity: str, example: str | None, tmp_path: Path
+) -> None:
+    found = findings(tmp_path, qrels, run)
+    assert code in found
+    assert (found[code]["count"], found[code]["severity"]) == (count, severity)
+    assert len(found[code]["examples"]) <= 3
+    if example is not None:
+        assert found[code]["examples"][0] == example
+    worst = min((each["severity"] for each in found.values()), key=["error", "warning", "note"].index)
+    assert check(tmp_path, qrels, run).code == {"error": 2, "warning": 3, "note": 0}[worst]
+
+
+def test_each_code_is_tested() -> None:
+    assert {code for code, *_ in BROKEN} | {"split-topic"} == set(CODES)
+
+
+def test_topics_that_are_not_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mixed = sorted(ROWS, key=lambda row: row[2])
+    _small_blocks(monkeypatch)
+    parts = findings(tmp_path, QRELS, changed(lines(mixed), line100="4 Q0"))
+    assert parts["split-topic"]["severity"] == "note"
+    assert parts["malformed-line"]["count"] == 1  # though it was read twice
+
+
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    from trecpy.formats.trec import RunReader
+
+    given = RunReader.__init__.__defaults__
+    assert given is not None
+    monkeypatch.setattr(RunReader.__init__, "__defaults__", (512, *given[1:]))
+
+
+def test_small_blocks_find_what_large_ones_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [case for case in BROKEN if isinstance(case[3], str)]
+    large = [findings(tmp_path, case[2], case[3]) for case in cases]
+    _small_blocks(monkeypatch)
+    assert [findings(tmp_path, case[2], case[3]) for case in cases] == large
+
+
+def test_depth_is_asked_for(tmp_path: Path) -> None:
+    found = findings(tmp_path, QRELS, RUN, "--depth", "100")
+    assert found["short-ranking"]["severity"] == "warning"
+    assert found["short-ranking"]["examples"] == [f"topic '{t}': 30 of 100" for t in (1, 2, 3)]
+
+
+def test_what_ties_do_is_measured(tmp_path: Path) -> None:
+    found = findings(tmp_path, QRELS, TIED)
+    paths = write(tmp_path, QRELS, TIED)
+    values = [evaluate(*paths, "map", ties=ties)["map"] for ties in ("trec", "worst", "best")]
+    assert f"map {values[0]:.4f} ({values[1]:.4f} to {values[2]:.4f})" in found["tied-scores"]["detail"]
+
+
+def test_the_report_in_words(tmp_path: Path) -> None:
+    outcome = check(tmp_path, QRELS, changed(RUN, line2="1 Q0 d2 2 nan tag"))
+    assert outcome.code == 2
+    assert outcome.out.decode().splitlines()[1:6] == [
+        f"{tmp_path}/run: 119 documents of 4 topics; 2 findings",
+        "  error: nan-score (1): scores that are NaN",
+        "      line 2: 1 Q0 d2 2 nan tag",
+        f"    effect: {CODES['nan-score'].effect}",
+        f"    do: {CODES['nan-score'].remedy}",
+    ]
+
+
+def test_judgements_alone_and_runs_without_readable_judgements(tmp_path: Path) -> None:
+    qrels, run = write(tmp_path, QRELS, changed(RUN, line2="1 Q0 d2 2 nan tag"))
+    assert trecpy("check", qrels).code == 0
+    (tmp_path / "qrels").write_text("")
+    outcome = trecpy("check", "--json", qrels, run)
+    assert outcome.code == 2
+    codes = [[each["code"] for each in report["findings"]] for report in json.loads(outcome.out)]
+    assert codes == [["unreadable"], ["nan-score", "short-ranking"]]
+    assert trecpy("check", qrels, str(tmp_path / "nowhere")).code == 2
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "tsv.gz"])
+def test_tables_are_checked_too(suffix: str, tmp_path: Path) -> None:
+    qrels, run = write(tmp_path, QRELS, TIED)
+    table = str(tmp_path / f"run.{suffix}")
+    assert trecpy("convert", run, table).code == 0
+    (_, report) = json.loads(trecpy("check", "--json", qrels, table).out)
+    assert [each["code"] for each in report["findings"]] == ["tied-scores"]
+    assert report["findings"][0]["examples"][0] == "topic '1', docno 'd1'"
+
+
+# --fix
+
+
+def test_a_cleaned_copy_has_no_such_findings_and_scores_alike(tmp_path: Path) -> None:
+    run = changed(
+        RUN, line1="\ufeff1 Q0 d1 2 30.5 tag; 1 Q0 d1 2 30.5 tag", line2="1 Q0 d2 1 29.5 tag x", line5="# kept"
+    )
+    qrels = "\ufefftopic iter docno relevance; 1 0 d1 1; " + QRELS + "; "
+    outcome = check(tmp_path, qrels, run, "--fix", str(tmp_path / "clean"))
+    assert outcome.code == 2
+    copies = str(tmp_path / "clean" / "qrels"), str(tmp_path / "clean" / "run")
+    assert [line.split(":")[0] for line in outcome.said] == list(copies)
+    (judged, ranked) = json.loads(trecpy("check", "--json", *copies).out)
+    assert judged["findings"] == []
+    assert [each["code"] for each in ranked["findings"]] == ["short-ranking"]  # a comment stands for the fifth line
+    (tmp_path / "expected").write_text(
+        "\n".join(line for line in lines(ROWS).split("; ") if not line.startswith("1 Q0 d5 "))
+    )
+    assert Run.read(copies[1]).fingerprint == Run.read(tmp_path / "expected").fingerprint
+    assert Qrels.read(copies[0]).fingerprint == Qrels.read(write(tmp_path / "clean", QRELS)[0]).fingerprint
+    assert b"# kept" in (tmp_path / "clean" / "run").read_bytes()
+
+
+def test_lines_of_a_topic_are_brought_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _small_blocks(monkeypatch)
+    mixed = lines(sorted(ROWS, key=lambda row: row[2]))
+    check(tmp_path, QRELS, mixed, "--fix", str(tmp_path / "clean"))
+    assert (tmp_path / "clean" / "run").read_text() == RUN.replace("; ", "\n") + "\n"
+
+
+def test_what_has_no_right_answer_stays(tmp_path: Path) -> None:
+    run = changed(RUN, line1="1 Q0 d1 1 nan tag", line2="1 Q0", line3="1 Q0 d4 3 28.5 tag", line7="1 Q0 d7 7 24.5 t u")
+    outcome = check(tmp_path, QRELS, run, "--fix", str(tmp_path / "clean"))
+    assert outcome.code == 2
+    copied = (tmp_path / "clean" / "run").read_text().splitlines()
+    expected = run.split("; ")
+    expected[6] = "1 Q0 d7 7 24.5 t"
+    assert copied == expected
+    assert not (tmp_path / "clean" / "qrels").exists()
+
+
+def test_a_copy_is_compressed_as_the_file_is_and_never_the_file_itself(tmp_path: Path) -> None:
+    qrels, _ = write(tmp_path, QRELS)
+    path = tmp_path / "run.gz"
+    path.write_bytes(gzip.compress(("\ufeff" + RUN.replace("; ", "\n")).encode()))
+    assert trecpy("check", qrels, str(path), "--fix", str(tmp_path / "clean")).code == 2
+    assert gzip.decompress((tmp_path / "clean" / "run.gz").read_bytes()).decode() == RUN.replace("; ", "\n") + "\n"
+    outcome = trecpy("check", qrels, str(path), "--fix", str(tmp_path))
+    assert (outcome.code, outcome.said) == (1, [f"error: --fix: expected another folder than that of {path}"])
+    assert trecpy("check", "-", "--fix", str(tmp_path / "clean"), stdin=QRELS.encode()).said == [
+        "error: --fix: expected files, found standard input"
+    ]
