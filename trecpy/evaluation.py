@@ -327,7 +327,7 @@ def score(
     present = None if whole else scorer.scored | ~wanted[:-1]
     if protocol.scores_missing and len(missing):
         scorer.score_missing(missing)
-    if not whole and not scorer.scored.any() and not (protocol.topics == "run" and scorer.unjudged):
+    if not scorer.scored.any() and not (protocol.topics == "run" and scorer.unjudged):
         raise NothingScoredError("no topic has both judgements and a ranking" + _example_ids(judgements, only))
     # trec_eval divides by all judged topics also where -D asks for one.
     scores = scorer.result(None if protocol.topics == "qrels" else wanted[:-1], present)
