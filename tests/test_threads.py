@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import score, trec_eval, write
+from command import trecpy as command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trecpy.errors import TrecpyError
+import trecpy
+from trecpy.errors import InputError, TrecpyError
 from trecpy.evaluation import evaluate_blocks
 from trecpy.formats.source import Source
 from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT, Layout, RunReader, read_judgements
@@ -189,3 +191,18 @@ def test_threads_end_when_the_results_are_no_longer_wanted() -> None:
     assert next(results) == (0, 0)
     results.close()
     assert threading.active_count() == before
+
+
+def test_python_and_the_command_take_a_number_of_threads(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1 t\n2 Q0 b 1 2 t\n2 Q0 a 2 1 t\n")
+    evaluator = trecpy.Evaluator(tmp_path / "qrels", ["map", "RR"])
+    values = [evaluator.evaluate(tmp_path / "run", threads=threads) for threads in (None, 1, 3)]
+    assert {each.to_json() for each in values} == {values[0].to_json()}
+    assert len({each.fingerprint["run"] for each in values}) == 1
+    with pytest.raises(InputError, match="threads: expected an integer >= 1 or None, found 0"):
+        evaluator.evaluate(tmp_path / "run", threads=0)
+    outputs = [command("eval", *threads, str(tmp_path / "qrels"), str(tmp_path / "run")).out
+               for threads in ([], ["--threads", "2"])]  # fmt: skip
+    assert outputs[0] == outputs[1]
+    assert command("eval", "--threads", "0", str(tmp_path / "qrels"), str(tmp_path / "run")).code == 1

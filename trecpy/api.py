@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,8 @@ import numpy as np
 from trecpy import __version__
 from trecpy.collection import as_qrels, as_run, fingerprint
 from trecpy.errors import InputError, MeasureError, ParameterError, TrecpyError
-from trecpy.evaluation import Plan, Rankings, score, tie_range
+from trecpy.evaluation import Plan, score, tie_range
+from trecpy.formats.trec import RunReader
 from trecpy.inputs import first_twice
 from trecpy.kernels.dtypes import Reals
 from trecpy.names import key_of, parse_name, parse_names
@@ -20,6 +21,7 @@ from trecpy.packed import Judgements
 from trecpy.protocol import Protocol, chosen_protocol
 from trecpy.scores import NOT_COUNTED, Counts, Scores
 from trecpy.text import described, quoted
+from trecpy.threads import available
 
 Measures = object  # a name, a measure of ir_measures, or several of them
 
@@ -84,17 +86,20 @@ class Evaluator:
         self.notes = self.qrels.notes
         self._plan = Plan(self.qrels.judgements, self.columns, self.protocol)
 
-    def evaluate(self, run: Any, *, seen: Callable[[Any], object] | None = None) -> "Evaluation":
+    def evaluate(self, run: Any, *, threads: int | None = None) -> "Evaluation":
         """
         Score a run. Raises as evaluate() does.
 
-        seen: called with each block of rankings before it is scored; a block is views of memory that the next one takes
+        threads: that read and rank a TREC file, by default as many as there are cores for this process; the result does
+        not depend on it
         """
+        if threads is not None and (not isinstance(threads, int) or threads < 1):
+            raise InputError(f"threads: expected an integer >= 1 or None, found {described(threads)}")
         with as_run(run, self.protocol, self._run_format) as given:
-            blocks: Iterable[Rankings] = given.blocks()
-            if seen is not None:
-                blocks = _shown(blocks, seen)
-            scores = score(self._plan, blocks, witness=True)
+            if isinstance(given, RunReader):
+                scores = score(self._plan, given, witness=True, threads=threads or available())
+            else:
+                scores = score(self._plan, given.blocks(), witness=True)
         if scores.problems:
             raise scores.problems[min(scores.problems)]
         scores.notes[:0] = [*self.qrels.notes, *given.notes]
@@ -352,12 +357,6 @@ def merge(*evaluations: Evaluation) -> Evaluation:
     )
     judgements = {id(each): each for evaluation in evaluations for each in evaluation._judgements}
     return Evaluation(merged, list(judgements.values()), evaluations[-1]._tag)
-
-
-def _shown(blocks: Iterable[Rankings], seen: Callable[[Any], object]) -> Iterator[Rankings]:
-    for block in blocks:
-        seen(block)
-        yield block
 
 
 def _finite(value: float) -> float | None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from typing import Any
@@ -234,7 +234,7 @@ class _Joined:
             shown(run) if isinstance(run, str | bytes | os.PathLike) else f"fold {number}"
             for number, run in enumerate(folds.runs, 1)
         ]
-        self._folds: list[Run | RunReader | TableRun | Mapped | _Joined] = []
+        self._folds: list[AnyRun] = []
         with ExitStack() as opening:  # closed again where a later one cannot be opened
             for run in folds.runs:
                 fold = as_run(run, protocol, layout)
@@ -271,6 +271,46 @@ class _Joined:
                 yield block
 
 
+class Watched:
+    """
+    A run whose rankings are shown to somebody as they are scored.
+
+    seen: called with each block of rankings; a block is views of memory that the next one takes
+    """
+
+    def __init__(self, run: Any, seen: Callable[[Any], object]) -> None:
+        self.run, self.seen = run, seen
+
+
+class _Shown:
+    """As _Joined, for a run that is watched."""
+
+    def __init__(self, watched: Watched, protocol: Protocol, layout: str | None) -> None:
+        self._run, self._seen = as_run(watched.run, protocol, layout), watched.seen
+
+    def __enter__(self) -> "_Shown":
+        self._run.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """Close what was opened."""
+        self._run.__exit__(*error)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return self._run.notes
+
+    @property
+    def tag(self) -> bytes:
+        return self._run.tag
+
+    def blocks(self) -> Iterator[Any]:
+        """Yield the rankings, each shown before."""
+        for block in self._run.blocks():
+            self._seen(block)
+            yield block
+
+
 def fingerprint(digests: Mapping[bytes, bytes]) -> str:
     """One hash, 64 hexadecimal digits, of the hashes of topics, in byte order of their ids."""
     hashed = hashlib.sha256()
@@ -302,7 +342,10 @@ def as_qrels(given: Any, protocol: Protocol, layout: str | None = None) -> Qrels
     return Qrels._packed(given, fractions=fractions, twice=twice)
 
 
-def as_run(given: Any, protocol: Protocol, layout: str | None = None) -> Run | RunReader | TableRun | Mapped | _Joined:
+AnyRun = Run | RunReader | TableRun | Mapped | _Joined | _Shown
+
+
+def as_run(given: Any, protocol: Protocol, layout: str | None = None) -> AnyRun:
     """
     A run, whatever it is given as; a file is read when its blocks are asked for.
 
@@ -310,6 +353,8 @@ def as_run(given: Any, protocol: Protocol, layout: str | None = None) -> Run | R
     """
     if isinstance(given, Run):
         return given
+    if isinstance(given, Watched):
+        return _Shown(given, protocol, layout)
     if isinstance(given, Folds):
         return _Joined(given, protocol, layout)
     if (mapped := Mapped.of(given)) is not None:

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 from trecpy.api import Evaluation, Evaluator
 from trecpy.cli.choices import chosen_protocol
 from trecpy.cli.process import Warn
-from trecpy.collection import Folds
+from trecpy.collection import Folds, Watched
 from trecpy.errors import FileError, TrecpyError, UsageError
 from trecpy.packed import Block
 from trecpy.text import plural, shown
@@ -54,18 +54,20 @@ def evaluated(
     stdin: IO[bytes] | None,
     warn: Warn,
     seen: Callable[[Block], object] | None = None,
+    threads: int | None = None,
     folds: Sequence[str] = (),
 ) -> Evaluation:
     """
     Score a run, '-' being standard input; say what is odd in it and how many topics it lacks.
 
+    seen: as collection.Watched has it; threads: as Evaluator.evaluate() has them
     folds: the files that it consists of, where it is not the file `path` but only called so
 
     Raises TrecpyError, whose text names the run.
     """
     try:
         run = Folds([opened(fold, stdin) for fold in folds]) if folds else opened(path, stdin)
-        evaluation = evaluator.evaluate(run, seen=seen)
+        evaluation = evaluator.evaluate(Watched(run, seen) if seen else run, threads=threads)
     except TrecpyError as error:
         raise type(error)(_of_run(str(error), path)) from None
     for note in evaluation.notes[len(evaluator.notes) :]:

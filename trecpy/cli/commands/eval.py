@@ -18,6 +18,7 @@ from trecpy.cli.choices import (
 from trecpy.cli.layout import Cell, rows_as
 from trecpy.cli.progress import progress
 from trecpy.errors import TrecpyError
+from trecpy.text import quoted
 
 if TYPE_CHECKING:
     from trecpy.api import Evaluation, Evaluator
@@ -47,6 +48,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folds", action="store_true", help="the RUNs are folds of one run; a topic in two of them is an error"
     )
+    parser.add_argument(
+        "--threads", type=_threads, metavar="N", help="that read and rank a run (default: the cores there are)"
+    )
     add_layout(parser)
     add_file_formats(parser)
     add_protocol(parser)
@@ -66,7 +70,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     with progress(len(runs), "run", streams.warn) as (step, warn):
         for path, folds in runs:
             try:
-                evaluation = evaluated(evaluator, path, streams.stdin, warn, folds=folds)
+                evaluation = evaluated(evaluator, path, streams.stdin, warn, folds=folds, threads=options.threads)
                 rows += _rows(evaluation, evaluator, path, options.per_query)
             except TrecpyError as error:
                 warn(f"error: {error}")
@@ -98,3 +102,9 @@ def _print(rows: list[list[Cell]], evaluator: Evaluator, options: argparse.Names
     for line in rows_as(options.format, header, rows, chosen_places(options)):
         streams.write(line)
     say_about([protocol_line(evaluator.protocol)], options, streams)
+
+
+def _threads(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 1000:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to 999, found {quoted(text)}")
+    return int(text)
