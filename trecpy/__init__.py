@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from trecpy.errors import ZScoreError as ZScoreError
     from trecpy.explaining import Explanation as Explanation
     from trecpy.explaining import explain as explain
+    from trecpy.papers.qilin import qilin as qilin
+    from trecpy.papers.quoter import quoter as quoter
     from trecpy.presets import Preset as Preset
     from trecpy.presets import protocols as protocols
     from trecpy.protocol import Protocol as Protocol
@@ -74,6 +76,8 @@ _HOMES = {
     "measure": "trecpy.registry",
     "merge": "trecpy.api",
     "protocols": "trecpy.presets",
+    "qilin": "trecpy.papers.qilin",
+    "quoter": "trecpy.papers.quoter",
 }
 
 __all__ = [
@@ -109,6 +113,8 @@ __all__ = [
     "measure",
     "merge",
     "protocols",
+    "qilin",
+    "quoter",
 ]
 
 

@@ -13,17 +13,22 @@ class Preset:
 
     protocol: the record; measures: what is usually reported under it; source: where it is from
     differs: what else is in circulation under the same name, and what this record cannot say
+    candidates: documents of each topic that are reranked; runs with fewer are warned of; 0: any number
     """
 
     protocol: Protocol
     measures: tuple[str, ...]
     source: str
     differs: str = ""
+    candidates: int = 0
 
     @property
     def name(self) -> str:
         """As `protocol=` takes it."""
         return self.protocol.name
+
+
+_CANDIDATES = {"qder": 1000, "qder-codec": 1000}
 
 
 def _cut(names: str, cutoffs: tuple[int, ...]) -> tuple[str, ...]:
@@ -32,7 +37,7 @@ def _cut(names: str, cutoffs: tuple[int, ...]) -> tuple[str, ...]:
 
 def _presets(*presets: tuple[str, dict[str, Any], tuple[str, ...], str, str]) -> dict[str, Preset]:
     return {
-        name: Preset(Protocol(name=name, **fields), measures, source, differs)
+        name: Preset(Protocol(name=name, **fields), measures, source, differs, _CANDIDATES.get(name, 0))
         for name, fields, measures, source, differs in presets
     }
 

@@ -22,6 +22,8 @@ COMMANDS = {
     "check": "find what is wrong in judgements and runs, and what it does to scores",
     "measures": "list the measures, or explain one with a worked example",
     "convert": "write judgements or a run in another layout or compression",
+    "quoter": "QuoteR's figures: where gold quotes stand among all",
+    "qilin": "Qilin's figures of search and recommendation",
     "answers": "score answers in words: ROUGE-L, BERTScore",
 }
 

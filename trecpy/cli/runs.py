@@ -6,12 +6,16 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
 from trecpy.api import Evaluation, Evaluator
 from trecpy.cli.choices import chosen_protocol
 from trecpy.cli.process import Warn
 from trecpy.collection import Folds, Watched
 from trecpy.errors import FileError, TrecpyError, UsageError
 from trecpy.packed import Block
+from trecpy.presets import protocols
+from trecpy.protocol import Protocol
 from trecpy.text import plural, shown
 
 if TYPE_CHECKING:
@@ -65,9 +69,11 @@ def evaluated(
 
     Raises TrecpyError, whose text names the run.
     """
+    depths = _Depths(evaluator.protocol, seen)
     try:
         run = Folds([opened(fold, stdin) for fold in folds]) if folds else opened(path, stdin)
-        evaluation = evaluator.evaluate(Watched(run, seen) if seen else run, threads=threads)
+        watched = Watched(run, depths.see) if depths.see else run
+        evaluation = evaluator.evaluate(watched, threads=threads)
     except TrecpyError as error:
         raise type(error)(_of_run(str(error), path)) from None
     for note in evaluation.notes[len(evaluator.notes) :]:
@@ -76,11 +82,46 @@ def evaluated(
     if counts.missing:
         lacks = f"lacks {counts.missing:,} of {plural(counts.judged, 'judged topic')}"
         warn(f"warning: {shown(path)}: {lacks}; {_FATES[evaluation.protocol.topics]}")
+    if short := depths.short:
+        warn(f"warning: {shown(path)}: {short}")
     unjudged = counts.run - (counts.judged - counts.missing)
     if unjudged:
         fate = "they count as 0" if evaluation.protocol.topics == "run" else "they are left out"
         warn(f"warning: {shown(path)}: has {plural(unjudged, 'topic')} without judgements; {fate}")
     return evaluation
+
+
+class _Depths:
+    """
+    Looks for topics with fewer documents than a preset's runs have.
+
+    protocol: may be a preset's; seen: called with each block too
+    """
+
+    def __init__(self, protocol: Protocol, seen: Callable[[Block], object] | None) -> None:
+        self.expected = protocols[protocol.name].candidates if protocol.name in protocols else 0
+        self._seen, self._documents = seen, dict[bytes, int]()
+
+    @property
+    def see(self) -> Callable[[Block], object] | None:
+        """What an Evaluator is to call with each block; None where nothing has to be seen."""
+        return self._see if self.expected else self._seen
+
+    def _see(self, block: Block) -> None:
+        self._documents |= zip(block.topics, np.diff(block.starts).tolist(), strict=True)
+        if self._seen is not None:
+            self._seen(block)
+
+    @property
+    def short(self) -> str:
+        """What is said of short rankings; empty where there are none."""
+        sizes = [size for size in self._documents.values() if size < self.expected]
+        if not sizes:
+            return ""
+        return (
+            f"has fewer than {self.expected:,} documents in {len(sizes):,} of {plural(len(self._documents), 'topic')} "
+            f"(the fewest: {min(sizes):,}): runs of other candidates are not comparable"
+        )
 
 
 def opened(path: str, stdin: IO[bytes] | None) -> Any:

@@ -1,0 +1,1 @@
+"""Figures of single papers, by the rules that their authors computed them with."""
