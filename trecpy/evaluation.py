@@ -323,14 +323,16 @@ def score(
             f"expected the same topics in qrels and run, found {len(missing)} only in the qrels ({lacking or 'none'}) "
             f"and {len(scorer.unjudged)} only in the run ({beyond or 'none'})"
         )
-    # A topic that was not asked for is not missing.
-    present = None if whole else scorer.scored | ~wanted[:-1]
+    # A topic that was not asked for by its name is not missing; one that is dropped is as if it were not judged.
+    named = only is not None
+    present = None if whole else scorer.scored | (named & ~wanted[:-1])
     if protocol.scores_missing and len(missing):
         scorer.score_missing(missing)
     if not scorer.scored.any() and not (protocol.topics == "run" and scorer.unjudged):
         raise NothingScoredError("no topic has both judgements and a ranking" + _example_ids(judgements, only))
     # trec_eval divides by all judged topics also where -D asks for one.
-    scores = scorer.result(None if protocol.topics == "qrels" else wanted[:-1], present)
+    every = protocol.topics == "qrels" and (named or protocol.without_relevant == "keep")
+    scores = scorer.result(None if every else wanted[:-1], present)
     return scores.with_zeros(scorer.unjudged) if protocol.topics == "run" else scores
 
 
