@@ -86,7 +86,8 @@ protocols: dict[str, Preset] = _presets(
     ),
     (
         "msmarco-passage", {"relevance_level": 0}, ("RR@10",), "MS MARCO passage ranking, the official script",
-        "it ranks by the run's rank column, as a file of qid, pid and rank is read; any judged document is relevant",
+        "it ranks by the run's rank column, in which a gap is a rank without a document; here gaps are closed; any "
+        "judged document is relevant",
     ),
     (
         "msmarco-document", {"relevance_level": 0}, ("RR@100",), "MS MARCO document ranking, the official script",
