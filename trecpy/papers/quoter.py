@@ -145,7 +145,7 @@ def _of_ranks(ranks: Iterable[Any], protocol: Protocol) -> Scores:
     for row, rank in enumerate(given):
         if rank is None or (isinstance(rank, float) and rank == math.inf):
             continue
-        whole = isinstance(rank, int | np.integer) or (isinstance(rank, float | np.floating) and rank == int(rank))
+        whole = isinstance(rank, int | np.integer) or (isinstance(rank, float | np.floating) and rank % 1 == 0)
         if isinstance(rank, bool) or not whole or not 1 <= rank < 2**62:
             raise InputError(f"ranks: row {row}: expected an integer >= 1, or None or inf, found {described(rank)}")
         place[row] = int(rank)
