@@ -105,6 +105,27 @@ def test_folds_are_one_run(tmp_path: Path) -> None:
     assert (missing.code, len(missing.said)) == (2, 1)
 
 
+def test_runs_that_are_too_short_for_a_preset(tmp_path: Path) -> None:
+    """QDER reranks 1,000 documents of each topic; a fold with fewer, or without a topic, is said."""
+    (tmp_path / "qrels").write_text("1 0 d1 1\n2 0 d1 1\n3 0 d1 1\n")
+    for name, topic, count in (("one", "1", 1000), ("two", "2", 999)):
+        (tmp_path / name).write_text("".join(f"{topic} Q0 d{n} 0 {-n} t\n" for n in range(count)))
+    files = [str(tmp_path / name) for name in ("qrels", "one", "two")]
+    folds = f"{files[1]} + {files[2]}"
+    lacks = f"warning: {folds}: lacks 1 of 3 judged topics; they count with what an empty ranking scores"
+    short = (
+        f"warning: {folds}: has fewer than 1,000 documents in 1 of 2 topics (the fewest: 999): runs of other "
+        "candidates are not comparable"
+    )
+    for protocol in ("qder", "qder-codec"):
+        outcome = trecpy("eval", "--protocol", protocol, "--folds", *files)
+        assert outcome.said == [lacks, short]
+    assert trecpy("eval", "--protocol", "trec-car", "--folds", *files).said == [lacks]
+    assert trecpy("eval", "--protocol", "qder", files[0], files[1]).said == [
+        f"warning: {files[1]}: lacks 2 of 3 judged topics; they count with what an empty ranking scores"
+    ]
+
+
 @pytest.mark.parametrize("runs", ["fold.run", {"a": {}}, [], 3])
 def test_what_folds_cannot_be(runs: object) -> None:
     with pytest.raises(InputError, match="folds: expected"):

@@ -244,7 +244,7 @@ def test_ranks_as_a_table(folder: Path) -> None:
     outcome = command("quoter", "--ranks", "ranks.txt", "--as-published", "--batch", "2")
     header, row, protocol, about = outcome.out.decode().splitlines()
     assert row.split() == [
-        "ranks.txt", "3", "0.375", "0.375", "0.3333", *["0.6667"] * 3, *["1.0"] * 6, "3.0", "4.0", "5.0",
+        "ranks.txt", "3", "0.375", "0.375", "0.3333", *["0.6667"] * 3, *["1.0"] * 6, "3", "4", "5",
     ]  # fmt: skip
     assert header.split()[-1] == "Variance"
     assert protocol == "protocol: quoter-as-published, batch=2"

@@ -211,4 +211,4 @@ def _figures(scores: Scores, pool: int | None, as_published: bool, notes: list[s
 
 
 def _whole(value: float) -> float:
-    return float(round(value)) if math.isfinite(value) else value
+    return round(value) if math.isfinite(value) else value
