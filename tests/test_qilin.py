@@ -73,6 +73,13 @@ def test_ties_stay_in_the_order_given() -> None:
     assert trecpy.evaluate({1: {"a": 1}}, run, "RR")["RR"] == pytest.approx(1 / 3)
 
 
+def test_ids_are_strings_to_trec_eval() -> None:
+    """Of equal scores "9" is before "10" there, whatever came first."""
+    run = {1: {10: 0.5, 9: 0.5}}
+    assert trecpy.qilin({1: [10]}, run)["MRR@10"] == 1
+    assert trecpy.evaluate({1: {10: 1}}, run, "RR")["RR"] == 0.5
+
+
 @pytest.mark.parametrize("first", [None, 2])
 def test_no_topics_are_zeros(first: int | None) -> None:
     found = trecpy.qilin({1: ["a"]}, {2: ["a"]}, k=5, first=first)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from trecpy.errors import ZScoreError as ZScoreError
     from trecpy.explaining import Explanation as Explanation
     from trecpy.explaining import explain as explain
+    from trecpy.papers.figures import Figures as Figures
     from trecpy.papers.qilin import qilin as qilin
     from trecpy.papers.quoter import quoter as quoter
     from trecpy.presets import Preset as Preset
@@ -51,6 +52,7 @@ _HOMES = {
     "Evaluation": "trecpy.api",
     "Evaluator": "trecpy.api",
     "Explanation": "trecpy.explaining",
+    "Figures": "trecpy.papers.figures",
     "FileError": "trecpy.errors",
     "Folds": "trecpy.collection",
     "FormatError": "trecpy.errors",
@@ -71,8 +73,8 @@ _HOMES = {
     "compare": "trecpy.comparison",
     "compare_many": "trecpy.comparison",
     "evaluate": "trecpy.api",
-    "explain": "trecpy.explaining",
     "evaluate_dense": "trecpy.dense",
+    "explain": "trecpy.explaining",
     "measure": "trecpy.registry",
     "merge": "trecpy.api",
     "protocols": "trecpy.presets",
@@ -87,6 +89,7 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "Explanation",
+    "Figures",
     "FileError",
     "Folds",
     "FormatError",
