@@ -1,6 +1,10 @@
 """The commands `trec_eval` and `trecpy`, in this process."""
 
 import io
+import os
+import pty
+import subprocess
+import termios
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +38,29 @@ def trecpy(*arguments: str, stdin: bytes = b"") -> Outcome:
     out, said = io.BytesIO(), list[str]()
     code = main.run(list(arguments), io.BytesIO(stdin), out, said.append)
     return Outcome(code, out.getvalue(), said)
+
+
+def at_terminal(command: Sequence[str], both: bool = False, **variables: str) -> tuple[int, bytes, bytes]:
+    """Exit code, output, and what a terminal that stands for standard error (and output, with `both`) was sent."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 100))
+    environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
+    environment |= {"TERM": "xterm", **variables}
+    stdout = theirs if both else subprocess.PIPE
+    with subprocess.Popen(command, stdout=stdout, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        out = process.stdout.read() if process.stdout is not None else b""
+        seen = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # Linux's end of a terminal
+                break
+            if not part:
+                break
+            seen += part
+    os.close(ours)
+    return process.returncode, out, seen
 
 
 def write(folder: Path, qrels: str | bytes | None = None, run: str | bytes | None = None) -> tuple[str, str]:

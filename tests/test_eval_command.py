@@ -2,17 +2,14 @@
 
 import json
 import math
-import os
-import pty
 import re
 import subprocess
 import sys
-import termios
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from command import trecpy, write
+from command import at_terminal, trecpy, write
 
 import trecpy as package
 from trecpy.cli.main import COMMANDS
@@ -231,23 +228,8 @@ def test_progress_is_for_terminals(paths: tuple[str, str], tmp_path: Path) -> No
     """A bar on a terminal, cleared at the end, messages on lines of their own; else nothing but messages."""
     command = [sys.executable, "-m", "trecpy", "eval", *paths, "nowhere", paths[1], "-m", "map"]
     plain = subprocess.run(command, capture_output=True, timeout=300, check=False)
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 100))
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
-        os.close(theirs)
-        assert process.stdout is not None
-        out = process.stdout.read()
-        seen = b""
-        while True:
-            try:
-                part = os.read(ours, 4096)
-            except OSError:  # Linux's end of a terminal
-                break
-            if not part:
-                break
-            seen += part
-    os.close(ours)
-    assert (out, process.returncode) == (plain.stdout, 2)
+    code, out, seen = at_terminal(command, NO_COLOR="1")
+    assert (out, code) == (plain.stdout, 2)
     assert b"2/3" in seen
     assert b"run" in seen
     assert b"2/3" not in plain.stderr

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import IO, Any, NoReturn
 
 from trecpy import __version__
+from trecpy.cli.colour import coloured, painted
 from trecpy.cli.process import Warn, Write, attempt, process, writer
 from trecpy.errors import UsageError
 from trecpy.text import quoted
@@ -25,6 +26,7 @@ COMMANDS = {
     "quoter": "QuoteR's figures: where gold quotes stand among all",
     "qilin": "Qilin's figures of search and recommendation",
     "answers": "score answers in words: ROUGE-L, BERTScore",
+    "completion": "what a shell needs to complete all this: bash, zsh, fish",
 }
 
 _USAGE = "usage: trecpy COMMAND [options] ...\n       trecpy COMMAND --help\n       trecpy --version"
@@ -37,11 +39,16 @@ exit codes:
 
 @dataclass(frozen=True)
 class Streams:
-    """What a subcommand reads and writes: bytes from stdin, bytes of results to write(), lines of text to warn()."""
+    """
+    What a subcommand reads and writes: bytes from stdin, bytes of results to write(), lines of text to warn().
+
+    coloured: may results have colours?
+    """
 
     stdin: IO[bytes] | None
     write: Write
     warn: Warn
+    coloured: bool = False
 
     def fail(self, text: str) -> None:
         """Say why something was not done."""
@@ -67,12 +74,16 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with sys.argv, or with `arguments`; return the exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    return process("trecpy", lambda stdin, stdout, warn: run(given, stdin, stdout, warn), "error: ")
+
+    def work(stdin: IO[bytes] | None, stdout: IO[bytes] | None, warn: Warn) -> int:
+        return run(given, stdin, stdout, (lambda text: warn(painted(text))) if coloured(sys.stderr) else warn)
+
+    return process("trecpy", work, "error: ")
 
 
 def run(arguments: Sequence[str], stdin: IO[bytes] | None, stdout: IO[bytes] | None, warn: Warn) -> int:
     """The command on given streams. Returns the exit code."""
-    streams = Streams(stdin, writer(stdout), warn)
+    streams = Streams(stdin, writer(stdout), warn, coloured(stdout))
     return attempt(lambda: _run(arguments, streams), streams.fail)
 
 
@@ -113,6 +124,11 @@ def _parser(name: str, command: Any) -> argparse.ArgumentParser:
         add_help=False,
         allow_abbrev=False,
     )
+    declare(parser, command)
+    return parser
+
+
+def declare(parser: argparse.ArgumentParser, command: Any) -> None:
+    """Declare the options of a subcommand's module, and --help."""
     parser.add_argument("-h", "--help", action=_HelpAction, nargs=0, help="show this and exit")
     command.arguments(parser)
-    return parser

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trecpy.cli.choices import add_file_formats, whole_number
+from trecpy.cli.colour import painted
 from trecpy.errors import FileError, UsageError
 from trecpy.text import plural, shown
 
@@ -82,7 +83,8 @@ def _report(found: Findings, options: argparse.Namespace, streams: Streams) -> N
     streams.write(f"{found.name}: {sizes}; {plural(len(findings), 'finding')}\n".encode())
     for finding in findings:
         for line in _lines(finding):
-            streams.write(line.encode("utf-8", "surrogateescape") + b"\n")
+            text = painted(line) if streams.coloured else line
+            streams.write(text.encode("utf-8", "surrogateescape") + b"\n")
 
 
 def _lines(finding: Finding) -> Iterator[str]:

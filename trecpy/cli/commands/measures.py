@@ -36,7 +36,7 @@ _CUTOFFS = "3,5"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a measure, by any of its names")
+    parser.add_argument("name", metavar="MEASURE", nargs="?", help="a measure, by any of its names")
     parser.add_argument("--format", choices=FORMATS, default="table", help="of the list: table (default), tsv or jsonl")
 
 
