@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from trecpy.api import Evaluation, Evaluator
-from trecpy.collection import Run
+from trecpy.collection import Run, Watched
 from trecpy.errors import InputError, NothingScoredError
 from trecpy.formats import qilin as files
-from trecpy.inputs import LEVEL_NAMES
+from trecpy.formats.columns import LEVEL_NAMES
 from trecpy.kernels.dtypes import Flags, Words
 from trecpy.packed import Judgements
 from trecpy.papers.figures import Figures
@@ -81,7 +81,7 @@ class QilinScorer:
         """Score a run."""
         pool, judgements = Pool(), self.evaluator.qrels.judgements
         try:
-            evaluation = self.evaluator.evaluate(_ranked(run), seen=pool.see)
+            evaluation = self.evaluator.evaluate(Watched(_ranked(run), pool.see))
         except NothingScoredError:
             nothing = "no topic is in both: all is 0"
             return Figures(dict.fromkeys(self.names, 0.0), topics=0, notes=[nothing], protocol=self.protocol)
