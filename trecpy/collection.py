@@ -95,7 +95,7 @@ class Qrels:
         twice: bool = False,
     ) -> "Qrels":
         with source:
-            judgements, notes = read_qrels(source, form, compat, fractions, layout)
+            judgements, notes = read_qrels(source, form, compat, fractions, layout, twice)
         if form == "qrels" and not twice:
             _refuse_twice(judgements, FormatError)
         return cls(judgements, notes)

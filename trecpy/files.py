@@ -56,12 +56,13 @@ def all_joined(parts: Iterable[tuple[Records, Any]]) -> tuple[Records, Any]:
 
 
 def read_qrels(
-    source: Source, form: str, compat: Compat, fractions: bool, asked: str | None
+    source: Source, form: str, compat: Compat, fractions: bool, asked: str | None, twice: bool = False
 ) -> tuple[Judgements, list[str]]:
     """
     Read judgements in any layout, strictly; and what was odd.
 
     form, fractions: as formats.trec.read_judgements() has them; asked: a layout, or None
+    twice: a document that is judged again, without levels, counts again
     Raises FileError, FormatError; ParameterError: no such layout.
     """
     layout = layout_of(source, "qrels", asked) if form == "qrels" else "trec"
@@ -73,7 +74,7 @@ def read_qrels(
     records, levels = all_joined(parts)
     notes = []
     if levels.dtype == bool:
-        kept = first_of_each(records)
+        kept = np.arange(len(levels)) if twice else first_of_each(records)
         if repeated := len(levels) - len(kept):
             notes.append(f"{source.name}: names {plural(repeated, 'document')} again, without levels; each counts once")
             records = replace(

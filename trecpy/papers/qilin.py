@@ -1,7 +1,7 @@
 """The figures of Qilin's search and recommendation (arXiv 2503.00501), by the rules of its released evaluator."""
 
 import operator
-import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from trecpy.api import Evaluation, Evaluator
-from trecpy.collection import Run, Watched
+from trecpy.arrays import starts_of
+from trecpy.collection import Watched
 from trecpy.errors import InputError, NothingScoredError
-from trecpy.formats import qilin as files
 from trecpy.formats.columns import LEVEL_NAMES
-from trecpy.kernels.dtypes import Flags, Words
-from trecpy.packed import Judgements
+from trecpy.kernels.dtypes import Bytes, Flags, Integers, Words
+from trecpy.packed import Block, Judgements
 from trecpy.papers.figures import Figures
 from trecpy.pools import Pool
 from trecpy.presets import stated
@@ -22,6 +22,7 @@ from trecpy.protocol import chosen_protocol
 from trecpy.text import described, plural, quoted
 
 _MEASURES = {"MRR": "RR", "MAP": "AP", "Recall": "R", "Precision": "P"}
+_REAL = re.compile(rb"[0-9]+\.[0-9]+")
 _FEWEST = 20  # topics from which on the order of rows is judged
 _LOW, _TIMES = 0.02, 10
 
@@ -37,10 +38,10 @@ def qilin(
     """
     MRR@k, MAP@k, Recall@k and Precision@k, the means over the topics of both qrels and run; 0 where there are none.
 
-    qrels: a path of `qid,pid` or of TREC judgements; {qid: [pid, ...]}; a frame with qid and pid; or as
-        trecpy.evaluate takes them. A note that is judged twice counts twice.
-    run: a path of `qid,pid,score` (or similarity) or of a TREC run, or as trecpy.evaluate takes it. Equal scores stay
-        in the order given, notes that are ranked twice count twice, with a note.
+    qrels: as trecpy.evaluate takes them, such as a path of `qid,pid`; also {qid: [pid, ...]} and a frame with qid and
+        pid. A note that is judged twice counts twice.
+    run: as trecpy.evaluate takes it, such as a path of `qid,pid,score` (or similarity). Equal scores stay in the order
+        given; notes that are ranked twice count twice, and are said.
     ap: what MAP@k is divided by: "min", relevant notes or k, whichever is less (the evaluator); "rel", all relevant
         notes (the paper, trec_eval); "hits", those in the first k (recipes)
     rr: "cut", the first k ranks count; "uncut", all do, whatever the name says (recipes)
@@ -74,14 +75,21 @@ class QilinScorer:
         }
         protocol = chosen_protocol("qilin", {"ap": ap})
         self.evaluator = Evaluator(_judged(qrels), list(self.names.values()), protocol=protocol)
+        self.numbered = _numbered(self.evaluator.qrels.judgements)
         self.protocol = stated(protocol)
         self.protocol += ", rr=uncut" * (rr == "uncut") + (f", first={first}" if first is not None else "")
 
     def score(self, run: Any) -> Figures:
         """Score a run."""
         pool, judgements = Pool(), self.evaluator.qrels.judgements
+
+        def see(block: Block) -> None:
+            if self.numbered:
+                _refuse_other(block)
+            pool.see(block)
+
         try:
-            evaluation = self.evaluator.evaluate(Watched(_ranked(run), pool.see))
+            evaluation = self.evaluator.evaluate(Watched(run, see))
         except NothingScoredError:
             nothing = "no topic is in both: all is 0"
             return Figures(dict.fromkeys(self.names, 0.0), topics=0, notes=[nothing], protocol=self.protocol)
@@ -120,8 +128,6 @@ def _number(topic: bytes) -> int:
 
 def _judged(given: Any) -> Any:
     """Judgements, also those without levels, as an Evaluator takes them."""
-    if isinstance(given, str | os.PathLike) and files.is_csv(given):
-        return files.read_gold(given)
     if isinstance(given, Mapping) and not any(isinstance(notes, Mapping) for notes in given.values()):
         return [(topic, note, 1) for topic, notes in given.items() for note in notes]
     names = _columns(given)
@@ -130,13 +136,37 @@ def _judged(given: Any) -> Any:
     return given
 
 
-def _ranked(given: Any) -> Any:
-    """A run as an Evaluator takes it."""
-    if isinstance(given, str | os.PathLike) and files.is_csv(given):
-        return files.read_ranked(given)
-    if "similarity" in _columns(given):
-        return Run.from_frame(given, score="similarity")
-    return given
+def _numbered(judgements: Judgements) -> bool:
+    """
+    Are the ids of judged notes integers, as the released ones are? Their evaluator takes no others.
+
+    Raises InputError: some are, or they are integers that were written as real numbers, and would match nothing.
+    """
+    documents = judgements.documents
+    wrong = _no_integers(documents.data, documents.spans)
+    docno = documents.docno(int(wrong[0])) if len(wrong) else b""
+    if len(wrong) and (len(wrong) < len(documents.spans) or _REAL.fullmatch(docno)):
+        raise InputError(f"{judgements.name}: expected integers as ids of notes, found {quoted(docno)}")
+    return not len(wrong)
+
+
+def _refuse_other(block: Block) -> None:
+    """Raise InputError: a note in rankings has an id that is no integer."""
+    wrong = _no_integers(block.data, block.spans)
+    if len(wrong):
+        record = int(wrong[0])
+        topic = quoted(block.topics[int(np.searchsorted(block.starts, record, "right")) - 1])
+        raise InputError(
+            f"topic {topic}: expected integers as ids of notes, as the judgements have, found "
+            f"{quoted(block.docno(record))}"
+        )
+
+
+def _no_integers(data: Bytes, spans: Integers) -> Integers:
+    """int64[n]: the ids that are not digits alone."""
+    digits = starts_of((data >= ord("0")) & (data <= ord("9")))
+    at, size = spans[:, 0], spans[:, 1]
+    return np.flatnonzero(digits[at + size] - digits[at] != size)
 
 
 def _columns(given: Any) -> set[str]:
