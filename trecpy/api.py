@@ -116,6 +116,8 @@ class Evaluator:
         if isinstance(runs, str | bytes) or not isinstance(runs, Iterable):
             raise InputError(f"runs: expected a dict of runs by name, or paths, found {described(runs)}")
         for name, run in runs.items() if isinstance(runs, Mapping) else ((path, path) for path in runs):
+            if isinstance(runs, Mapping) and not isinstance(name, str):
+                raise InputError(f"runs: expected names that are strings, found {described(name)}")
             if not isinstance(runs, Mapping) and not isinstance(run, str | os.PathLike):
                 raise InputError(f"runs: expected paths, or a dict of runs by name, found {described(run)}")
             try:
@@ -123,7 +125,7 @@ class Evaluator:
             except TrecpyError as error:
                 error.add_note(f"in the run {quoted(str(name))}")
                 raise
-            yield os.fspath(name), evaluation
+            yield str(name) if isinstance(runs, Mapping) else os.fsdecode(name), evaluation
 
 
 class Evaluation:

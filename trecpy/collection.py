@@ -7,13 +7,11 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from trecpy.errors import FormatError, InputError, TopicError, TrecpyError
 from trecpy.files import TableRun, dataset_qrels, is_dataset, open_run, read_qrels
 from trecpy.formats.source import Source
 from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RunReader
-from trecpy.inputs import KNOWN, Names, packed_levels, packed_scores, source_of
+from trecpy.inputs import KNOWN, Names, ThreeColumns, packed_levels, packed_scores, source_of
 from trecpy.kernels.dtypes import Reals
 from trecpy.mapped import Mapped
 from trecpy.packed import Block, Judgements, Records
@@ -31,6 +29,8 @@ class Qrels:
     """
 
     def __init__(self, judgements: Judgements, notes: Sequence[str] = ()) -> None:
+        if not isinstance(judgements, Judgements):
+            raise InputError("Qrels: expected to be made by from_dict(), from_frame(), read() or the like")
         self.judgements, self.notes = judgements, tuple(notes)
 
     @classmethod
@@ -57,7 +57,7 @@ class Qrels:
     @classmethod
     def from_arrays(cls, topic: Any, docno: Any, level: Any) -> "Qrels":
         """Three columns of N topics, N docnos and N levels. Raises InputError."""
-        return cls._packed(tuple(map(np.asarray, (topic, docno, level))))
+        return cls._packed(ThreeColumns(topic, docno, level))
 
     @classmethod
     def read(
@@ -133,7 +133,12 @@ class Run:
     fingerprint: a hash of the content, the same however it was given; documents of a topic count in the order given
     """
 
-    def __init__(self, records: Records, scores: Reals, tag: bytes = b"", notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, records: Records, scores: Reals | None = None, tag: bytes = b"", notes: Sequence[str] = ()
+    ) -> None:
+        if not isinstance(records, Records):
+            raise InputError("Run: expected to be made by from_dict(), from_frame(), read() or the like")
+        assert scores is not None
         self._records, self._scores, self.tag, self.notes = records, scores, tag, tuple(notes)
 
     @classmethod
@@ -160,7 +165,7 @@ class Run:
     @classmethod
     def from_arrays(cls, topic: Any, docno: Any, score: Any) -> "Run":
         """Three columns of N topics, N docnos and N scores. Raises InputError."""
-        return cls(*packed_scores(tuple(map(np.asarray, (topic, docno, score))), KNOWN))
+        return cls(*packed_scores(ThreeColumns(topic, docno, score), KNOWN))
 
     @classmethod
     def read(cls, file: Any, *, compat: Compat = "10.0", layout: str | None = None) -> "Run":

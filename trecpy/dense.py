@@ -1,6 +1,7 @@
 """Matrices of scores and labels, one row a query: ranks of the labelled candidates, then the same formulas."""
 
 import functools
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from trecpy.text import described, shown
 
 # Up to so many judged candidates a line, counting what is better than each takes less time than sorting the line.
 _FEW = 16
+_MOST_OUTSIDE = 1 << 28  # relevant documents that only num_rel knows
 _CACHED = 1 << 16  # scores that are sorted at a time, so that they stay in a processor's cache
 
 
@@ -115,6 +117,8 @@ def _topic_ids(topics: Any, count: int) -> list[bytes]:
     """The ids of the rows, as bytes."""
     if topics is None:
         return _row_numbers(count)
+    if isinstance(topics, str | bytes | Set) or not isinstance(topics, Iterable):
+        raise InputError(f"topics: expected {count} ids in the order of rows, found {described(topics)}")
     data, spans = pack(list(topics), "topics", "topic")
     ids = [data[at : at + size].tobytes() for at, size in spans.tolist()]
     if len(ids) != count or first_twice(ids) is not None:
@@ -159,6 +163,7 @@ def _labelled(labels: Any, what: str, scores: Reals | None, least: int, protocol
     value = flat.take(chosen)
     query, column = np.divmod(chosen, max(array.shape[1], 1))
     if array.dtype.kind == "f":
+        value = value.astype(np.float64)  # float16 ends at 65504
         fine = np.isfinite(value) if protocol.gains == "float" else (value == np.trunc(value)) & (value < 2.0**63)
     else:
         fine = value <= np.uint64(2**63 - 1) if array.dtype.kind == "u" else np.ones(len(value), bool)
@@ -175,6 +180,8 @@ def _outside(
 ) -> _Labelled:
     """Judged documents that are no candidates: those given, and as many more relevant ones as num_rel says."""
     none = np.zeros((queries, 0), np.int64) if outside is None else _array(outside, "outside")
+    if none.ndim != 2:
+        raise InputError(f"outside: expected levels [{queries}, documents], found {none.dtype} {list(none.shape)}")
     if len(none) != queries:
         raise InputError(f"outside: expected {queries} rows as scores have, found {len(none)}")
     others = _labelled(none, "outside", None, least, protocol)
@@ -191,6 +198,10 @@ def _outside(
         row = int(np.argmin(lacking))
         raise InputError(
             f"num_rel: row {row}: expected at least the {known[row]} that are labelled, found {wanted[row]}"
+        )
+    if lacking.sum() > _MOST_OUTSIDE:
+        raise InputError(
+            f"num_rel: expected at most {_MOST_OUTSIDE:,} documents beside the labels, found {lacking.sum():,}"
         )
     query = np.concatenate((others.query, np.repeat(np.arange(queries), lacking)))
     value = np.concatenate((others.value, np.full(int(lacking.sum()), level)))

@@ -241,7 +241,7 @@ class Plan:
         for c in chosen:
             formula, arguments, text = self.steps[c]
             values = formula(view, *arguments)
-            if not text and getattr(values, "shape", None) != view.unit.shape:
+            if not text and (getattr(values, "shape", None) != view.unit.shape or values.dtype.kind not in "biuf"):
                 wanted = f"a formula that gives float64[{len(view.unit)}]"
                 raise MeasureError(f"{self.columns[c].name}: expected {wanted}, found {described(values)}")
             if self.judgements.form == "qrels_jg":
@@ -341,10 +341,16 @@ def score_ranked(plan: Plan, ranked: Sequence[Ranked]) -> Scores:
     if plan.every:
         raise ParameterError("expected no gain for documents without a judgement, which have no rows here")
     scorer = _Scorer(plan, witness=True)
-    every = np.arange(len(plan.judgements.topics))
-    scorer.fill(every, ranked)
+    wanted = plan.wanted[:-1]
+    chosen = np.flatnonzero(wanted)
+    if len(chosen) == len(wanted):
+        scorer.fill(chosen, ranked)
+    else:
+        scorer.fill(chosen, [replace(each.some(chosen), tied_pairs=np.zeros(len(chosen), np.int64)) for each in ranked])
+    if not len(chosen):
+        raise NothingScoredError("no topic has a relevant document, and those without are left out")
     scorer.counted[[RANKED_JUDGED, TIED_PAIRS]] = NOT_COUNTED
-    return scorer.result(None, None)
+    return scorer.result(wanted, wanted)
 
 
 def reads_nonrelevant(columns: Sequence[Column], protocol: Protocol) -> bool:

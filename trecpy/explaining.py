@@ -1,6 +1,7 @@
 """One measure of one run under every convention that bears on it: explain()."""
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -19,7 +20,7 @@ from trecpy.registry import Aggregate, Column
 from trecpy.text import described, quoted
 
 # Fields that a column cannot have alone, or that change no value.
-_OF_ALL = ("name", "per_measure", "num_docs", "max_grade", "without_relevant")
+_OF_ALL = ("name", "per_measure", "num_docs", "max_grade", "without_relevant", "duplicates")
 _SHOWN = 3
 
 Choices = tuple[tuple[str, Any], ...]
@@ -150,11 +151,14 @@ def _wanted(target: float | str | None) -> tuple[float, int] | None:
     """A value and its decimals."""
     if target is None:
         return None
-    text = str(target)
     try:
-        return float(text), len(text.partition(".")[2])
+        text = str(target)
+        value = float(text)
     except ValueError:
-        raise InputError(f"target: expected a number, found {described(target)}") from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"target: expected a number, found {described(target)}")
+    return value, len(text.partition(".")[2])
 
 
 def _single_choices(column: Column, base: Protocol, judgements: Any) -> Iterator[Choices]:

@@ -82,7 +82,38 @@ def packed_scores(given: Any, names: Names) -> tuple[Records, Reals]:
 Columns = tuple[Any, Any, Any]
 
 
+@dataclass(frozen=True)
+class ThreeColumns:
+    """Topics, docnos and values: arrays, lists or columns of frames, of one length."""
+
+    topics: Any
+    docnos: Any
+    values: Any
+
+    def checked(self, what: str) -> Columns:
+        """Raises InputError: a column that is none, or that differ in length."""
+        columns = []
+        for part in (self.topics, self.docnos, self.values):
+            series = hasattr(part, "to_numpy") and not isinstance(part, np.ndarray)
+            column = part.to_numpy() if series else part
+            if (
+                not isinstance(column, np.ndarray)
+                and isinstance(column, Iterable)
+                and not isinstance(column, str | bytes)
+            ):
+                column = list(column)
+            if not isinstance(column, list | np.ndarray) or (isinstance(column, np.ndarray) and column.ndim != 1):
+                raise InputError(f"{what}: expected three columns, found {described(part)}")
+            columns.append(column)
+        if len({len(column) for column in columns}) > 1:
+            lengths = ", ".join(str(len(column)) for column in columns)
+            raise InputError(f"{what}: expected three columns of one length, found lengths {lengths}")
+        return columns[0], columns[1], columns[2]
+
+
 def _columns(given: Any, what: str, value_names: Sequence[str], names: Names) -> Columns:
+    if isinstance(given, ThreeColumns):
+        return given.checked(what)
     if (columns := _of_frame(given, what, value_names, names)) is not None:
         return columns
     if any(names):
@@ -348,6 +379,7 @@ def _levels(values: Any, records: Records, what: str, fractions: bool) -> tuple[
     """int64[N], as packed.coded() has it. Raises InputError: a level that is no integer, where fractions may not be."""
     array = _numbers(values, records, what, "a level" if fractions else "an integer level")
     if array.dtype.kind == "f":
+        array = array.astype(np.float64)  # float16 ends at 65504
         whole = (array == np.trunc(array)) & (np.abs(array) < 2.0**63)
         wrong = np.flatnonzero(~(np.isfinite(array) if fractions else whole))
     else:
@@ -355,6 +387,7 @@ def _levels(values: Any, records: Records, what: str, fractions: bool) -> tuple[
     if len(wrong):
         kind = "a finite level" if fractions else "an integer level"
         found = array[wrong[0]]
-        how = "; gains='float' takes fractions as they are" if not fractions and found != np.trunc(found) else ""
+        fraction = not fractions and np.isfinite(found) and found != np.trunc(found)
+        how = "; gains='float' takes fractions as they are" if fraction else ""
         raise InputError(f"{what}: {_row(records, int(wrong[0]))}: expected {kind}, found {found}{how}")
     return coded(array)

@@ -53,12 +53,14 @@ class Mapped:
         if not set(map(type, chain.from_iterable(each.values() for each in documents))) <= _NUMBERS:
             return None
         try:
-            joined = [("\n".join(each) + "\n" * bool(each)).encode("utf-8", "surrogateescape") for each in documents]
-            topics = [topic.encode("utf-8", "surrogateescape") for topic in run]
+            joined = [("\n".join(each) + "\n" * bool(each)).encode() for each in documents]
+            topics = [topic.encode() for topic in run]
             starts = starts_of(list(map(len, documents)))
             scores = np.fromiter(chain.from_iterable(each.values() for each in documents), float, starts[-1])
         except (AttributeError, TypeError, UnicodeEncodeError, OverflowError):
-            return None  # an id that is no string, half a surrogate pair, an integer that no double holds
+            return None  # an id that is no string, or stands for bytes; an integer that no double holds
+        if sum(each.count(b"\n") for each in joined) != starts[-1]:
+            return None  # ids with line ends, of which the hash would not tell where they end
         lowest = scores.min(initial=0.0)
         if lowest != lowest:  # a NaN anywhere makes it one
             return None
@@ -138,26 +140,27 @@ class Mapped:
         rank = ranked.first.copy()
         tied = np.flatnonzero(ranked.first < ranked.last)
         query = ranked.query
-        grouped, groups = -1, dict[int, list[bytes]]()
+        grouped, groups = -1, dict[int, dict[bytes, int]]()
         for m, b, first in zip(tied.tolist(), query[tied].tolist(), ranked.first[tied].tolist(), strict=True):
             if b != grouped:
                 grouped, groups = b, self._groups(b, stored[self.starts[b] : self.starts[b + 1]], as_given)
-            rank[m] += groups[first].index(judgements.documents.docno(int(ranked.document[m])))
+            rank[m] += groups[first][judgements.documents.docno(int(ranked.document[m]))]
         order = np.lexsort((rank, query))
         return replace(ranked.in_order(order), rank=rank[order])
 
-    def _groups(self, b: int, stored: Reals, as_given: bool) -> dict[int, list[bytes]]:
-        """The documents of topic b by the first rank of those that have their score, in order."""
+    def _groups(self, b: int, stored: Reals, as_given: bool) -> dict[int, dict[bytes, int]]:
+        """Of topic b, by the first rank of those that have a score: each document's place among them, from 0."""
         by_score: dict[float, list[bytes]] = {}
         for docno, score in zip(self.documents[b], stored.tolist(), strict=True):
-            by_score.setdefault(score, []).append(docno.encode("utf-8", "surrogateescape"))
+            by_score.setdefault(score, []).append(docno.encode())
         groups, first = {}, 1
         for score in sorted(by_score, reverse=True):
-            groups[first] = by_score[score] if as_given else sorted(by_score[score], reverse=True)
-            first += len(by_score[score])
+            tied = by_score[score] if as_given else sorted(by_score[score], reverse=True)
+            groups[first] = {docno: place for place, docno in enumerate(tied)}
+            first += len(tied)
         return groups
 
     def _packed(self) -> Block:
         """The same in the form that everything can be asked of."""
-        names = [topic.decode("utf-8", "surrogateescape") for topic in self.topics]
+        names = [topic.decode() for topic in self.topics]
         return Block.of(*packed_scores(dict(zip(names, self.documents, strict=True)), KNOWN))

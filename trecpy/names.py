@@ -26,6 +26,7 @@ from trecpy.registry import (
     LevelGains,
     Measure,
     Points,
+    RealList,
     Request,
     catalogue,
     columns,
@@ -98,6 +99,9 @@ def parse_name(name: object, compat: Compat) -> list[Column]:
     if not isinstance(name, str) and not hasattr(name, "NAME"):
         raise MeasureError(f"measures: expected a name or a measure of ir_measures, found {described(name)}")
     text = str(name).strip()
+    own = text.partition(".")[0]
+    if own in catalogue() and not catalogue()[own].offered(compat):
+        raise MeasureError(f"measures: {quoted(text)} is not known{_near(text, compat)}")
     for spelled in (text, _folded(text, compat)):
         if (found := _own(spelled, compat)) is not None:
             return found
@@ -150,9 +154,10 @@ def _own(text: str, compat: Compat) -> list[Column] | None:
     base, _, parameter = text.rpartition("_")
     if base in measures and measures[base].offered(compat) and parameter:
         kind = measures[base].parameters
-        if isinstance(kind, Cutoffs) and not re.fullmatch(r"[0-9]+(,[0-9]+)*", parameter):
+        if isinstance(kind, Cutoffs) and not re.fullmatch(r"[0-9]{1,18}(,[0-9]{1,18})*", parameter):
             return None
-        if isinstance(kind, Cutoffs | Points) or (isinstance(kind, LevelGains) and "=" in parameter):
+        listed = isinstance(kind, RealList) and re.fullmatch(r"-?[0-9][0-9.,-]*", parameter)
+        if isinstance(kind, Cutoffs | Points) or listed or (isinstance(kind, LevelGains) and "=" in parameter):
             return measures[base].columns(parameter, compat)
     return None
 
@@ -190,7 +195,7 @@ def _dialect(text: str, compat: Compat) -> list[Column] | None:
         target = "set_relative_P"
     if target is None or target not in measures or not measures[target].offered(compat):
         return None
-    number = r"[0-9]*\.?[0-9]+" if target == "iprec_at_recall" else r"[0-9]+"
+    number = r"[0-9]*\.?[0-9]+" if target == "iprec_at_recall" else r"[0-9]{1,18}"
     if cutoff is not None and not re.fullmatch(number, cutoff):
         raise ParameterError(f"measures: {quoted(text)}: expected a number behind the @, found {quoted(cutoff)}")
     own, parameter = _own_conventions(text, target, options)

@@ -46,7 +46,7 @@ def coded(values: np.ndarray[Any, Any]) -> tuple[Integers, Reals | None]:
     if values.dtype.kind != "f" or bool((values == np.trunc(values)).all() and (np.abs(values) < 2.0**63).all()):
         return values.astype(np.int64), None
     grades = np.unique(values[values >= 0]).astype(float)
-    below = np.maximum(np.floor(values), -(2.0**62)).astype(np.int64, casting="unsafe")
+    below = np.clip(np.floor(values), -(2.0**62), 0.0).astype(np.int64)
     return np.where(values < 0, below, np.searchsorted(grades, values)), grades
 
 
@@ -188,7 +188,11 @@ class Block:
         joined = np.empty(ends[-1], np.uint8)
         join(self.data, self.spans, joined)
         bounds = zip(pairwise(ends[self.starts].tolist()), pairwise(self.starts.tolist()), strict=True)
-        return [digest(joined[a:b], self.scores[begin:end]) for (a, b), (begin, end) in bounds]
+        if np.count_nonzero(joined == ord("\n")) == len(self.spans):
+            return [digest(joined[a:b], self.scores[begin:end]) for (a, b), (begin, end) in bounds]
+        sizes = np.ascontiguousarray(self.spans[:, 1])  # ids with line ends: where they end must be told
+        return [digest(joined[a:b], sizes[begin:end].tobytes() + self.scores[begin:end].tobytes())
+                for (a, b), (begin, end) in bounds]  # fmt: skip
 
     def docno(self, record: int) -> bytes:
         """The docno of a record."""
@@ -262,6 +266,8 @@ class Judgements:
                 docnos = [raw[at : at + size] for at, size in spans[begin:end]]
                 order = sorted(range(end - begin), key=docnos.__getitem__)
                 joined = b"".join(docnos[j] + b"\n" for j in order)
+                if joined.count(b"\n") != end - begin:  # ids with line ends: where they end must be told
+                    joined = b"".join(b"%d:%b\n" % (len(docnos[j]), docnos[j]) for j in order)
                 hashed.update(digest(joined, self.given_levels(np.array(order, np.int64) + begin)))
             hashed.update(self.lines_of(t))
             hashes[topic] = hashed.digest()

@@ -144,7 +144,7 @@ def _gains(given: Any) -> Any:
     pairs = given.items() if isinstance(given, Mapping) else given
     try:
         plain = tuple(sorted((operator.index(level), float(gain)) for level, gain in pairs))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         plain = ()
     fine = all(level >= 0 and math.isfinite(gain) for level, gain in plain)
     if not plain or not fine or len(dict(plain)) < len(plain):
@@ -165,7 +165,10 @@ def _per_measure(given: Any, protocol: Protocol) -> tuple[tuple[str, tuple[tuple
         fixed = [field for field, _ in pairs if field in ("per_measure", "name", "compat")]
         if fixed:
             raise InputError(f"per_measure: {measure}: expected fields that a measure may have alone, found {fixed[0]}")
-        chosen_protocol(replace(protocol, per_measure=()), dict(pairs))
+        if dict(pairs).get("topics") == "same":
+            raise InputError(f"per_measure: {measure}: topics: expected 'qrels', 'both', 'run', found 'same'")
+        chosen = chosen_protocol(replace(protocol, per_measure=()), dict(pairs))
+        own[measure] = tuple((field, getattr(chosen, field)) for field, _ in pairs)
     return tuple(sorted(own.items()))
 
 
@@ -181,6 +184,7 @@ def chosen_protocol(protocol: Protocol | str | None, options: Mapping[str, objec
         if protocol not in protocols:
             raise InputError(f"protocol: expected one of {', '.join(protocols)}, found {described(protocol)}")
         protocol = protocols[protocol].protocol
+    protocol = getattr(protocol, "protocol", protocol)  # a preset's
     if protocol is not None and not isinstance(protocol, Protocol):
         raise InputError(f"protocol: expected a trecpy.Protocol or a preset's name, found {described(protocol)}")
     known = sorted(field.name for field in fields(Protocol))

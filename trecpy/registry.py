@@ -7,6 +7,7 @@ table, the tests of agreement.
 """
 
 import inspect
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -62,6 +63,12 @@ class Cutoffs:
     """Ranks >= 1, one column each, ascending."""
 
     defaults: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        given = self.defaults
+        plain = isinstance(given, tuple) and all(type(k) is int and 0 < k < 2**62 for k in given)
+        if not plain or len(set(given)) < len(given):
+            raise ParameterError(f"Cutoffs: expected a tuple of different integers >= 1, found {described(given)}")
 
     @property
     def text(self) -> str:
@@ -281,6 +288,13 @@ class Measure:
     expected: bool
 
     @property
+    def absent(self) -> float:
+        """What a topic counts that has no ranking at all."""
+        if self.aggregate is Aggregate.GEOMETRIC:
+            return math.log(0.00001)
+        return 0.0 if self.higher_is_better or self.known_to("10.0") else math.inf
+
+    @property
     def doc(self) -> str:
         """The formula's documentation."""
         return inspect.getdoc(self.formula) or ""
@@ -418,6 +432,10 @@ def measure(
     """
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
         raise MeasureError(f"measure: expected a name of letters, digits and underscores, found {described(name)}")
+    if not isinstance(parameters, NoParameters | Cutoffs):
+        raise MeasureError(f"measure: {name}: expected trecpy.Cutoffs or no parameters, found {described(parameters)}")
+    if not isinstance(aggregate, Aggregate):
+        raise MeasureError(f"measure: {name}: expected a trecpy.registry.Aggregate, found {described(aggregate)}")
     if name in catalogue() or any(name in nicknames(compat) for compat in COMPATS):
         raise MeasureError(f"measure: expected a name that is free, found {quoted(name)}, which is a measure or a set")
     return declare(

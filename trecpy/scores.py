@@ -1,8 +1,9 @@
 """What was scored, and how it becomes a summary. No arithmetic of a measure."""
 
+import itertools
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +15,6 @@ from trecpy.protocol import Protocol
 from trecpy.ranked import Ranked
 from trecpy.registry import Aggregate, Column
 
-_LOG_FLOOR = math.log(0.00001)
 _NO_SCORE = -1000000.0
 
 ZScores = dict[bytes, dict[bytes, tuple[float, float]]]
@@ -128,11 +128,12 @@ class Scores:
         return replace(self, per_query=np.where(stddev != 0, spread, alone))
 
     def with_zeros(self, topics: Iterable[bytes]) -> "Scores":
-        """The same with further topics whose values are all 0."""
+        """The same with further topics, whose values are those of topics without a ranking: 0 for nearly all."""
         added = sorted(topics)
         names = self.topics + added
         order = sorted(range(len(names)), key=names.__getitem__)
-        values = np.vstack((self.per_query, np.zeros((len(added), len(self.columns)))))
+        absent = np.array([[column.measure.absent for column in self.columns]])
+        values = np.vstack((self.per_query, np.repeat(absent, len(added), axis=0)))
         texts = {name: [*column, *[b""] * len(added)] for name, column in self.texts.items()}
         return replace(
             self,
@@ -153,24 +154,32 @@ class Scores:
 
     def _summed_up(self, c: int, protocol: Protocol) -> float:
         """The summary of one column under its own conventions."""
-        values, count = self.per_query[:, c], self.averaged(protocol.topics)
+        column, values, topics = self.columns[c], self.per_query[:, c], self.topics
+        count = self.averaged(protocol.topics)
         if protocol.topics != self.protocol.topics:
-            # Of other topics than the rest: what is missing in the rows counts 0.
-            chosen = {"qrels": self.judged.keys(), "both": self.present, "same": self.present}.get(protocol.topics)
-            if chosen is not None:
-                values = values[[topic in chosen for topic in self.topics]]
-            count = len(self.present | self.unjudged) if chosen is None else len(chosen)
-        if protocol.batch is not None and self.columns[c].measure.aggregate is Aggregate.MEAN:
-            means = [
-                _total(part) / len(part)
-                for part in np.split(values, range(protocol.batch, len(values), protocol.batch))
-            ]
-            value = _total(np.array(means)) / len(means)
+            counted = self._counted(protocol.topics)
+            chosen = [topic in counted for topic in topics]
+            values, topics, count = values[chosen], list(itertools.compress(topics, chosen)), len(counted)
+        absent = column.measure.absent
+        if protocol.batch is not None and column.measure.aggregate is Aggregate.MEAN:
+            if count > len(values):
+                known = dict(zip(topics, values.tolist(), strict=True))
+                values = np.array([known.get(topic, absent) for topic in sorted(self._counted(protocol.topics))])
+            parts = np.split(values, range(protocol.batch, len(values), protocol.batch))
+            value = _total(np.array([_total(part) / len(part) for part in parts])) / len(parts)
         else:
-            value = self._aggregate(self.columns[c], _total(values), count, len(values))
+            missing = count - len(values)
+            total = _total(values) + (missing * absent if missing and absent else 0.0)
+            value = self._aggregate(column, total, count)
         return value if protocol.places is None or not math.isfinite(value) else round(value, protocol.places)
 
-    def _aggregate(self, column: Column, total: float, count: int, rows: int) -> float:
+    def _counted(self, topics: str) -> Set[bytes]:
+        """The topics whose mean a summary is. topics: as Protocol has it."""
+        if topics == "qrels":
+            return self.judged.keys()
+        return self.present | self.unjudged if topics == "run" else self.present
+
+    def _aggregate(self, column: Column, total: float, count: int) -> float:
         match column.measure.aggregate:
             case Aggregate.TOPICS:
                 return float(count)
@@ -179,7 +188,6 @@ class Scores:
             case Aggregate.RELEVANT:
                 return float(sum(self.judged.values())) if self.protocol.topics == "qrels" else total
             case Aggregate.GEOMETRIC:
-                total += (count - rows) * _LOG_FLOOR
                 try:
                     return math.exp(total / count)
                 except OverflowError:  # of z-scores; the C library gives infinity

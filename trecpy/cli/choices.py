@@ -85,7 +85,9 @@ def add_protocol(parser: argparse.ArgumentParser) -> None:
 def chosen_protocol(options: argparse.Namespace) -> Protocol:
     """The protocol that was asked for. Raises InputError: a value that it cannot have."""
     given = vars(options)
-    chosen = {field.name: given[field.name] for field in fields(Protocol) if field.name in given}
+    # --places is how values are printed, not how they are rounded before.
+    names = [field.name for field in fields(Protocol) if field.name != "places"]
+    chosen = {name: given[name] for name in names if name in given}
     return with_options(options.protocol, chosen)
 
 

@@ -6,7 +6,8 @@ A provider for ir_measures: its measures, computed by trecpy with 9.0.8's rules,
 
 What differs from the providers that it goes before: RR@k, Judged@k, Accuracy, ERR@k and nDCG of exponential gain rank
 by score and then docno, larger bytes first, as every other measure does; ERR@k takes grades up to max_grade (4) and any
-topic id; Accuracy is 1 where all that is ranked is relevant.
+topic id; Accuracy is 1 where all that is ranked is relevant, and 0 for topics of which nothing relevant is ranked,
+which ir_measures leaves out of the mean.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

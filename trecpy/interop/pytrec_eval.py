@@ -16,7 +16,7 @@ import numpy as np
 from trecpy.api import Evaluator
 from trecpy.errors import InputError, NothingScoredError
 from trecpy.names import parse_names
-from trecpy.registry import catalogue, nicknames
+from trecpy.registry import LevelGains, RealList, catalogue, nicknames
 
 T = TypeVar("T", int, float)
 
@@ -43,6 +43,8 @@ class RelevanceEvaluator:
         relevance_level: int = 1,
         judged_docs_only_flag: bool = False,
     ) -> None:
+        if not isinstance(query_relevance, Mapping):
+            raise InputError(f"query_relevance: expected a dict of dicts, found {type(query_relevance).__name__}")
         judged = {topic: documents for topic, documents in query_relevance.items() if documents != {}}
         columns = parse_names(measures, "9.0.8")
         # Cutoffs that are named replace the default ones, which a nickname may ask for too.
@@ -62,7 +64,10 @@ class RelevanceEvaluator:
             evaluation = self._evaluator.evaluate(scores)
         except NothingScoredError:
             return {}
-        columns = evaluation.columns
+        # A measure that has one value has one key, whatever its parameters are.
+        whole = [isinstance(column.measure.parameters, RealList | LevelGains) for column in self._evaluator.columns]
+        names = zip(self._evaluator.columns, whole, strict=True)
+        columns = [column.measure.name if alone else column.name for column, alone in names]
         rows = evaluation.per_query.tolist()
         return {topic: dict(zip(columns, row, strict=True)) for topic, row in zip(evaluation.topics, rows, strict=True)}
 
