@@ -149,6 +149,13 @@ def test_small_floats_give_no_warning() -> None:
     assert trecpy.evaluate({"q": {"a": 1e300, "b": 0.5}}, {"q": ["a"]}, "nDCG@1", gains="float")["nDCG@1"] == 1.0
 
 
+def test_levels_far_below_zero_beside_fractions() -> None:
+    judged = {"q": {"a": -(2.0**62), "b": 0.5, "c": 2.0, "d": -7.5}}
+    found = trecpy.evaluate(judged, {"q": ["a", "c", "b"]}, ["DCG@3", "RR"], gains="float", ties="best")
+    assert found.summary == {"DCG@3": 2 / math.log2(3) + 0.5 / 2, "recip_rank": 0.5}
+    assert len(trecpy.Qrels.from_dict(judged).fingerprint) == 64
+
+
 def test_accuracy_differs_from_ir_measures_where_nothing_relevant_is_ranked() -> None:
     qrels, run = {"1": {"a": 1, "b": 0}, "2": {"a": 1}}, {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}
     assert trecpy.evaluate(qrels, run, ir_measures.Accuracy).per_query[:, 0].tolist() == [1.0, 0.0]

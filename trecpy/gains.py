@@ -211,7 +211,7 @@ class _Worth:
         """float64[n]: what levels are worth, 0 where they are below 0."""
         if self.grades is None:
             return np.where(level >= 0, self.gains.worth(np.maximum(level, 0).astype(float)), 0.0)
-        return np.where(level >= 0, np.append(self.grades, 0.0)[level], 0.0)
+        return np.where(level >= 0, np.append(self.grades, 0.0)[np.maximum(level, 0)], 0.0)
 
     def documents(self) -> Reals:
         """float64[J]: the gain of each judged document."""

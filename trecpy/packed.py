@@ -381,7 +381,7 @@ class Qrels(Judgements):
         """float64[n]: the levels as they were given, 0 for those below 0."""
         if self.grades is None:
             return np.maximum(levels, 0).astype(float)
-        return np.where(levels >= 0, np.append(self.grades, 0.0)[levels], 0.0)
+        return np.where(levels >= 0, np.append(self.grades, 0.0)[np.maximum(levels, 0)], 0.0)
 
     def given_levels(self, documents: Integers) -> Integers | Reals:
         """Levels of documents, as they were given, those below 0 rounded down."""
