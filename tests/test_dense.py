@@ -177,6 +177,43 @@ def test_types_of_scores_and_labels(dtype: type) -> None:
         assert trecpy.evaluate_dense(scores, np.array([[0, 1, 0]], label), "RR")["RR"] == 1 / 3
 
 
+class _ByDlpack:
+    """An array of another library, which lends its memory."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+class _ByArray:
+    """One that makes a NumPy array of itself."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.asarray(self.array, dtype)
+
+
+@pytest.mark.parametrize("kind", [_ByDlpack, _ByArray])
+def test_arrays_of_other_libraries(kind: type) -> None:
+    scores, labels = np.array([[3.0, 1.0, 2.0]], np.float32), np.array([[0, 1, 0]])
+    found = trecpy.evaluate_dense(kind(scores), kind(labels), ["RR", "num_ret"])
+    assert found.summary == {"num_ret": 3, "recip_rank": 1 / 3}
+
+
+def test_parts_of_matrices_keep_their_hashes() -> None:
+    parts = [trecpy.evaluate_dense([scores], [[1, 0]], "map", topics=[topic])
+             for topic, scores in (("a", [2.0, 1.0]), ("b", [1.0, 2.0]), ("c", [2.0, 1.0]))]  # fmt: skip
+    hashes = {trecpy.merge(parts[0], other).fingerprint["run"] for other in parts[1:]} | {parts[1].fingerprint["run"]}
+    assert len(hashes) == 3
+
+
 def test_values_stand_in_the_order_of_rows() -> None:
     evaluation = trecpy.evaluate_dense(np.ones((12, 1)), np.eye(12, 1, dtype=int), "P_1")
     assert evaluation.topics == tuple(f"{row:02d}" for row in range(12))

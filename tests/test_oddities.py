@@ -12,6 +12,7 @@ import pytrec_eval as theirs
 import trecpy
 import trecpy.interop.pytrec_eval as ours
 from trecpy.errors import InputError, MeasureError, NothingScoredError, ParameterError
+from trecpy.mapped import Mapped
 
 Q = {"q1": {"d1": 1, "d2": 0, "d3": 2}, "q2": {"d1": 1}}
 R = {"q1": {"d1": 1.5, "d2": 2.5, "d4": 0.5}}
@@ -87,6 +88,17 @@ def test_hashes_tell_ids_with_line_ends_apart() -> None:
     for docs in scores:
         found = trecpy.evaluate({"q": {"c": 1}}, {"q": docs}, "map").fingerprint["run"]
         assert found == trecpy.Run.from_dict({"q": docs}).fingerprint
+
+
+def test_records_of_dicts_have_docnos() -> None:
+    mapped = Mapped.of({"q": {"a": 1.0, "b": 2.0}, "r": {}, "s": {"é": 1.0}})
+    assert mapped is not None
+    assert [mapped.docno(record) for record in range(3)] == [b"a", b"b", "é".encode()]
+
+
+def test_a_result_is_no_protocol() -> None:
+    with pytest.raises(InputError, match=r"expected a trecpy.Protocol or a preset's name"):
+        trecpy.evaluate(Q, R, "map", protocol=trecpy.evaluate(Q, R, "map"))  # type: ignore[arg-type]
 
 
 def test_lists_are_columns_and_what_they_hold_is_not_changed() -> None:

@@ -86,7 +86,8 @@ def evaluate_dense(
     plan = Plan(qrels, columns, chosen)
     mirrored = _earlier_first(ranked) if any(ranking.ties == "input" for ranking in plan.rankings) else ranked
     scored = score_ranked(plan, [mirrored if ranking.ties == "input" else ranked for ranking in plan.rankings])
-    scored.digests[b""] = digest(
+    # One hash of all rows, under the id of the first, so that parts that are merged keep theirs.
+    scored.digests[ids[0]] = digest(
         ranked.num_ret, np.stack((ranked.rank, ranked.document), dtype=np.int32, casting="unsafe")
     )
     return Evaluation(scored, [qrels])
@@ -116,7 +117,7 @@ def _row_numbers(count: int) -> list[bytes]:
 def _topic_ids(topics: Any, count: int) -> list[bytes]:
     """The ids of the rows, as bytes."""
     if topics is None:
-        return _row_numbers(count)
+        return list(_row_numbers(count))
     if isinstance(topics, str | bytes | Set) or not isinstance(topics, Iterable):
         raise InputError(f"topics: expected {count} ids in the order of rows, found {described(topics)}")
     data, spans = pack(list(topics), "topics", "topic")

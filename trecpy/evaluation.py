@@ -25,9 +25,6 @@ from trecpy.text import described, plural, quoted, shown
 
 T = TypeVar("T")
 
-# Divisors and ideal rankings that do not depend on the order of ties.
-_EXPECTED = [("rel", "judged"), ("min", "judged")]
-
 
 class Rankings(Interface):
     """Some topics' rankings, each whole, wherever they come from."""
@@ -74,9 +71,7 @@ class Plan:
         lacking = [
             column.measure.name
             for column, protocol in zip(self.columns, self.protocols, strict=True)
-            if protocol.ties == "expected"
-            and column.measure.needs
-            and not (column.measure.expected and (protocol.ap, protocol.ideal) in _EXPECTED)
+            if not column.has_values(protocol)
         ]
         if lacking:
             raise ParameterError(

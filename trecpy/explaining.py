@@ -204,10 +204,7 @@ def _possible(column: Column, base: Protocol, choices: Choices) -> bool:
         under = replace(column.under(base), **dict(choices))
     except InputError:
         return False
-    if not column.measure.offered(under.compat):
-        return False
-    closed = column.measure.expected and (under.ap, under.ideal) in (("rel", "judged"), ("min", "judged"))
-    return under.ties != "expected" or closed
+    return column.measure.offered(under.compat) and column.has_values(under)
 
 
 def _variant_column(column: Column, base: Protocol, choices: Choices, number: int) -> Column:

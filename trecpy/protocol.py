@@ -178,14 +178,14 @@ def chosen_protocol(protocol: Protocol | str | None, options: Mapping[str, objec
 
     Raises InputError: no such preset, field or value.
     """
-    if isinstance(protocol, str):
-        from trecpy.presets import protocols  # they are made of Protocols
+    if not isinstance(protocol, Protocol | None):
+        from trecpy.presets import Preset, protocols  # they are made of Protocols
 
-        if protocol not in protocols:
+        if isinstance(protocol, str) and protocol not in protocols:
             raise InputError(f"protocol: expected one of {', '.join(protocols)}, found {described(protocol)}")
-        protocol = protocols[protocol].protocol
-    protocol = getattr(protocol, "protocol", protocol)  # a preset's
-    if protocol is not None and not isinstance(protocol, Protocol):
+        preset = protocols[protocol] if isinstance(protocol, str) else protocol
+        protocol = preset.protocol if isinstance(preset, Preset) else protocol
+    if not isinstance(protocol, Protocol | None):
         raise InputError(f"protocol: expected a trecpy.Protocol or a preset's name, found {described(protocol)}")
     known = sorted(field.name for field in fields(Protocol))
     for name in options:

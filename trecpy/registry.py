@@ -289,7 +289,7 @@ class Measure:
 
     @property
     def absent(self) -> float:
-        """What a topic counts that has no ranking at all."""
+        """What a topic counts that has no ranking at all: 0, as in trec_eval, but the worst of values in its terms."""
         if self.aggregate is Aggregate.GEOMETRIC:
             return math.log(0.00001)
         return 0.0 if self.higher_is_better or self.known_to("10.0") else math.inf
@@ -355,6 +355,12 @@ class Column:
     def per_topic(self) -> bool:
         """Is it printed for single topics?"""
         return self.measure.aggregate in (Aggregate.MEAN, Aggregate.SUM, Aggregate.RELEVANT, Aggregate.NONE)
+
+    def has_values(self, protocol: Protocol) -> bool:
+        """Can it be computed where ties are as these conventions of its own have them?"""
+        # The divisor and the ideal ranking must not depend on the order of ties where values are averaged over it.
+        fixed = protocol.ap != "hits" and protocol.ideal == "judged"
+        return protocol.ties != "expected" or not self.measure.needs or (self.measure.expected and fixed)
 
     @property
     def zero_if_missing(self) -> bool:
