@@ -12,12 +12,13 @@ import numpy as np
 from trecpy import __version__
 from trecpy.collection import as_qrels, as_run, fingerprint
 from trecpy.errors import InputError, MeasureError, ParameterError, TrecpyError
-from trecpy.evaluation import Plan, score, tie_range
+from trecpy.evaluation import score, tie_range
 from trecpy.formats.trec import RunReader
 from trecpy.inputs import first_twice
 from trecpy.kernels.dtypes import Reals
 from trecpy.names import key_of, parse_name, parse_names
 from trecpy.packed import Judgements
+from trecpy.plan import Plan
 from trecpy.protocol import Protocol, chosen_protocol
 from trecpy.scores import NOT_COUNTED, Counts, Scores
 from trecpy.text import described, quoted

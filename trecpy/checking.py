@@ -12,7 +12,7 @@ import numpy as np
 
 from trecpy.arrays import end_to_end
 from trecpy.errors import TrecpyError
-from trecpy.evaluation import Plan, score, tie_range
+from trecpy.evaluation import score, tie_range
 from trecpy.files import all_joined, first_of_each, open_run, read_parts
 from trecpy.findings import Findings
 from trecpy.formats.columns import DOCNO_NAMES, LEVEL_NAMES, RANK_NAMES, SCORE_NAMES, TOPIC_NAMES
@@ -23,6 +23,7 @@ from trecpy.kernels.dtypes import Bytes, Flags, Integers
 from trecpy.kernels.parse import hash_all
 from trecpy.names import parse_names
 from trecpy.packed import Block, Qrels, Records, coded
+from trecpy.plan import Plan
 from trecpy.protocol import Protocol
 from trecpy.text import quoted, shown
 

@@ -10,12 +10,13 @@ import numpy as np
 from trecpy.api import Evaluation, Measures
 from trecpy.arrays import starts_of
 from trecpy.errors import InputError
-from trecpy.evaluation import Plan, reads_nonrelevant, score_ranked
+from trecpy.evaluation import score_ranked
 from trecpy.inputs import first_twice, pack
 from trecpy.kernels import locate as kernel
 from trecpy.kernels.dtypes import Integers, Reals
 from trecpy.names import parse_names
 from trecpy.packed import Documents, Qrels, as_stored, coded, digest
+from trecpy.plan import Plan, reads_nonrelevant
 from trecpy.protocol import Compat, Protocol, chosen_protocol
 from trecpy.ranked import ONCE, Ranked
 from trecpy.text import described, shown

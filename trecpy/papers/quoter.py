@@ -9,11 +9,12 @@ import numpy as np
 
 from trecpy.api import Evaluator
 from trecpy.errors import InputError
-from trecpy.evaluation import Plan, score_ranked
+from trecpy.evaluation import score_ranked
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 from trecpy.names import parse_names
 from trecpy.packed import Documents, Qrels
 from trecpy.papers.figures import Figures
+from trecpy.plan import Plan
 from trecpy.presets import protocols, stated
 from trecpy.protocol import Protocol, chosen_protocol
 from trecpy.ranked import ONCE, Ranked
