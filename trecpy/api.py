@@ -22,7 +22,7 @@ from trecpy.plan import Plan
 from trecpy.protocol import Protocol, chosen_protocol
 from trecpy.scores import NOT_COUNTED, Counts, Scores
 from trecpy.text import described, quoted
-from trecpy.threads import available
+from trecpy.threads import workers_of
 
 Measures = object  # a name, a measure of ir_measures, or several of them
 
@@ -94,11 +94,10 @@ class Evaluator:
         threads: that read and rank a TREC file, by default as many as there are cores for this process; the result does
         not depend on it
         """
-        if threads is not None and (not isinstance(threads, int) or threads < 1):
-            raise InputError(f"threads: expected an integer >= 1 or None, found {described(threads)}")
+        workers = workers_of(threads)
         with as_run(run, self.protocol, self._run_format) as given:
             if isinstance(given, RunReader):
-                scores = score(self._plan, given, witness=True, threads=threads or available())
+                scores = score(self._plan, given, witness=True, threads=workers)
             else:
                 scores = score(self._plan, given.blocks(), witness=True)
         if scores.problems:

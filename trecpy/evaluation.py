@@ -145,8 +145,6 @@ def score_ranked(plan: Plan, ranked: Sequence[Ranked]) -> Scores:
         scorer.fill(chosen, ranked)
     else:
         scorer.fill(chosen, [replace(each.some(chosen), tied_pairs=np.zeros(len(chosen), np.int64)) for each in ranked])
-    if not len(chosen):
-        raise NothingScoredError("no topic has a relevant document, and those without are left out")
     scorer.counted[[RANKED_JUDGED, TIED_PAIRS]] = NOT_COUNTED
     return scorer.result(wanted, wanted)
 

@@ -6,6 +6,9 @@ from collections.abc import Callable, Generator, Iterable
 from itertools import chain, islice
 from typing import Any, TypeVar
 
+from trecpy.errors import InputError
+from trecpy.text import described
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -19,16 +22,25 @@ def available() -> int:
     return os.cpu_count() or 1
 
 
-def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Generator[tuple[T, R], None, None]:
+def workers_of(threads: int | None) -> int:
+    """As many as are asked for; all cores where that is None. Raises InputError: no integer >= 1."""
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise InputError(f"threads: expected an integer >= 1 or None, found {described(threads)}")
+    return threads or available()
+
+
+def in_order(
+    work: Callable[[T], R], items: Iterable[T], threads: int, alone: int = _ALONE
+) -> Generator[tuple[T, R], None, None]:
     """
     Yield each item and what work() makes of it, in the order of items.
 
     Items are taken in this thread, and work on them is done by others; not more than `threads` items have been taken
-    whose turn has not come. An error, of work or of taking an item, is raised at its turn. The first few items are
-    worked on in this thread: to start others takes as long.
+    whose turn has not come. An error, of work or of taking an item, is raised at its turn. The first items, `alone` of
+    them, are worked on in this thread: to start others takes as long.
     """
     source = iter(items)
-    for item in source if threads == 1 else islice(source, _ALONE):
+    for item in source if threads == 1 else islice(source, alone):
         yield item, work(item)
     following = list(islice(source, 1))
     if not following:

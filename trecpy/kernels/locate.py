@@ -3,7 +3,7 @@
 import numpy as np
 
 from trecpy.kernels._jit import compiled, inlined
-from trecpy.kernels.dtypes import Integers, Reals
+from trecpy.kernels.dtypes import Integers, Reals, Words
 
 # Columns of a row.
 RANK, LEVEL, DOCUMENT, FIRST, LAST = range(5)
@@ -14,21 +14,21 @@ NEGATIVE = -2  # level of a document that is judged below 0
 # How far apart are elements that are compared, each time against the next (Ciura 2001).
 _GAP_GROWTH = 2.25
 
-_ONE = np.uint64(1)
+_NOTHING, _ONE, _SIGN = np.uint64(0), np.uint64(1), np.uint64(1 << 63)
 
 
 @inlined
-def _sort(rows: Integers, base: int, end: int) -> None:
-    """Sort the rows base..end-1 by FIRST: Shell's sort."""
+def _sort(rows: Integers, base: int, end: int, by: int) -> None:
+    """Sort the rows base..end-1 by one of their columns: Shell's sort."""
     gap = 1
     while gap < end - base:
         gap = int(gap * _GAP_GROWTH) + 1
     while gap > 0:
         for i in range(base + gap, end):
             rank, level, document = rows[RANK, i], rows[LEVEL, i], rows[DOCUMENT, i]
-            first, last = rows[FIRST, i], rows[LAST, i]
+            first, last, key = rows[FIRST, i], rows[LAST, i], rows[by, i]
             k = i
-            while k - gap >= base and rows[FIRST, k - gap] > first:
+            while k - gap >= base and rows[by, k - gap] > key:
                 for column in range(ROW_SIZE):
                     rows[column, k] = rows[column, k - gap]
                 k -= gap
@@ -57,6 +57,35 @@ def _same(scores: Reals, begin: int, end: int, wanted: float) -> int:
     while i < end and scores[i] == wanted:
         i += 1
     return i - begin
+
+
+@inlined
+def _column_bits(width: int) -> np.uint64:
+    """The bits that hold a column's number, all set."""
+    low = _NOTHING
+    while low + _ONE < np.uint64(width):
+        low = low + low + _ONE
+    return low
+
+
+@inlined
+def _settle(line: Reals, keys: Words, begin: int, end: int, low: np.uint64) -> None:
+    """Sort keys[begin:end] by score, and equal scores by column: Shell's sort, again."""
+    gap = 1
+    while gap < end - begin:
+        gap = int(gap * _GAP_GROWTH) + 1
+    while gap > 0:
+        for i in range(begin + gap, end):
+            key = keys[i]
+            score, k = line[np.int64(key & low)], i
+            while k - gap >= begin:
+                other = line[np.int64(keys[k - gap] & low)]
+                if other < score or (other == score and (keys[k - gap] & low) < (key & low)):
+                    break
+                keys[k] = keys[k - gap]
+                k -= gap
+            keys[k] = key
+        gap = 0 if gap == 1 else max(1, int(gap / _GAP_GROWTH))
 
 
 @compiled
@@ -105,86 +134,144 @@ def locate(
             rows[LEVEL, row], rows[DOCUMENT, row] = level[j] if level[j] >= 0 else NEGATIVE, j
             tied += last > first
             row += 1
-        _sort(rows, base, row)
+        _sort(rows, base, row, FIRST)
         row_starts[b + 1] = row
     return tied
 
 
 @compiled
-def place(
+def count(
     scores: Reals,
-    ascending: Reals,
     starts: Integers,
     column: Integers,
     level: Integers,
     document: Integers,
-    at_rank: Integers,
-    spare: Integers,
     rows: Integers,
     num_ret: Integers,
 ) -> int:
     """
     Write a row for each judged candidate of a matrix, the best rank first; return a line with a NaN in it, or -1.
 
+    Ranks are counted, which is faster than to sort a line for a few candidates in it.
+
     Reads
         scores: float64[Q, D]  -inf where there is no candidate
-        ascending: float64[Q, D]  each line sorted, or float64[Q, 0]: ranks are counted, which is faster for a few
         starts: int64[Q+1]; column, level, document: int64[M]  judged candidates of line q are
             column[starts[q]:starts[q+1]], with their levels and numbers
-    Scratch
-        at_rank: int64[D+1], -1 (as given); spare: int64[4, most judged candidates of a line + 1]
     Writes
         rows: int64[ROW_SIZE, M]  of equal scores the later column is ranked first
         num_ret: int64[Q]  candidates of each line
     """
-    width, ordered = scores.shape[1], ascending.shape[1] > 0
+    width = scores.shape[1]
     for q in range(len(scores)):
         line = scores[q]
-        padding = 0
-        if ordered:
-            sorted_line = ascending[q]
-            if width > 0 and sorted_line[width - 1] != sorted_line[width - 1]:
-                return q
-            padding = _same(sorted_line, 0, width, -np.inf)
-        else:
-            numbers = 0
-            for j in range(width):
-                padding += line[j] == -np.inf
-                numbers += line[j] == line[j]
-            if numbers < width:
-                return q
+        padding, numbers = 0, 0
+        for j in range(width):
+            padding += line[j] == -np.inf
+            numbers += line[j] == line[j]
+        if numbers < width:
+            return q
         num_ret[q] = width - padding
-        begin = starts[q]
-        best, worst = width, 1
-        for m in range(begin, starts[q + 1]):
+        for m in range(starts[q], starts[q + 1]):
             at = column[m]
             wanted = line[at]
             better, same, behind = 0, 0, 0
-            if ordered:
-                low = _below(sorted_line, 0, width, wanted)
-                same = _same(sorted_line, low, width, wanted)
-                better = width - low - same
-            else:
-                for j in range(width):
-                    better += line[j] > wanted
-                    same += line[j] == wanted
+            for j in range(width):
+                better += line[j] > wanted
+                same += line[j] == wanted
             if same > 1:
                 for j in range(at + 1, width):
                     behind += line[j] == wanted
-            rank = better + 1 + behind
-            spare[0, m - begin], spare[1, m - begin] = better + 1, better + same
-            at_rank[rank] = m - begin
-            best, worst = min(best, rank), max(worst, rank)
-        # No two candidates have one rank, so that they are in order there. Again without a jump.
-        count = 0
-        for rank in range(best, worst + 1):
-            spare[2, count] = at_rank[rank]
-            spare[3, count] = rank
-            count += at_rank[rank] >= 0
-            at_rank[rank] = -1
-        for i in range(starts[q + 1] - begin):
-            m = spare[2, i]
-            rows[RANK, begin + i], rows[LEVEL, begin + i] = spare[3, i], level[begin + m]
-            rows[DOCUMENT, begin + i] = document[begin + m]
-            rows[FIRST, begin + i], rows[LAST, begin + i] = spare[0, m], spare[1, m]
+            rows[RANK, m], rows[LEVEL, m], rows[DOCUMENT, m] = better + 1 + behind, level[m], document[m]
+            rows[FIRST, m], rows[LAST, m] = better + 1, better + same
+        _sort(rows, starts[q], starts[q + 1], RANK)
     return -1
+
+
+@compiled
+def make_keys(scores: Reals, bits: Words, keys: Words, num_ret: Integers) -> int:
+    """
+    Make integers that sort nearly as scores do and say which column they are of; return a line with a NaN in it, or -1.
+
+    Reads
+        scores, bits: float64[Q, D] and the same memory as uint64[Q, D]  -inf where there is no candidate
+    Writes
+        keys: uint64[Q, D]  the upper bits grow with the score; the lower ones, as many as it takes, are the column
+        num_ret: int64[Q]  candidates of each line
+    """
+    width = scores.shape[1]
+    low = _column_bits(width)
+    for q in range(len(scores)):
+        line, bits_of, key_of = scores[q], bits[q], keys[q]
+        padding, numbers = 0, 0
+        for j in range(width):
+            padding += line[j] == -np.inf
+            numbers += line[j] == line[j]
+            word = _NOTHING if bits_of[j] == _SIGN else bits_of[j]  # -0.0 is 0.0
+            grown = ~word if word >= _SIGN else word | _SIGN
+            key_of[j] = (grown & ~low) | np.uint64(j)
+        if numbers < width:
+            return q
+        num_ret[q] = width - padding
+    return -1
+
+
+@compiled
+def read_keys(
+    scores: Reals,
+    keys: Words,
+    starts: Integers,
+    column: Integers,
+    level: Integers,
+    document: Integers,
+    number: Integers,
+    place: Integers,
+    rows: Integers,
+    num_ret: Integers,
+) -> None:
+    """
+    Write what count() writes, from sorted keys.
+
+    keys: uint64[Q, D]  as make_keys() makes them, each line ascending; where scores differ in the lower bits alone they
+        are put in order here
+    number: int64[D], -1 (as given), place: int64[D + 1]  scratch
+    """
+    width = scores.shape[1]
+    low = _column_bits(width)
+    for q in range(len(scores)):
+        line, key_of = scores[q], keys[q]
+        bottom = width - num_ret[q]
+        near = 0
+        for i in range(bottom + 1, width):
+            near += (key_of[i] ^ key_of[i - 1]) <= low
+        end = width
+        while near > 0 and end > bottom:
+            begin = end - 1
+            while begin > bottom and (key_of[begin] ^ key_of[begin - 1]) <= low:
+                begin -= 1
+            _settle(line, key_of, begin, end, low)
+            end = begin
+        base, row = starts[q], starts[q]
+        for m in range(base, starts[q + 1]):
+            number[column[m]] = m
+        # Which places hold judged candidates, without a jump, which could not be foreseen.
+        for i in range(width - 1, bottom - 1, -1):
+            place[row - base] = i
+            row += number[np.int64(key_of[i] & low)] >= 0
+        first, last, tied = 0, 0, np.nan
+        for row in range(base, starts[q + 1]):
+            i = place[row - base]
+            at = np.int64(key_of[i] & low)
+            if line[at] != tied:
+                first = last = width - i
+                if near > 0:
+                    tied, above, below = line[at], i + 1, i - 1
+                    while above < width and line[np.int64(key_of[above] & low)] == tied:
+                        above += 1
+                    while below >= bottom and line[np.int64(key_of[below] & low)] == tied:
+                        below -= 1
+                    first, last = width - above + 1, width - below - 1
+            m = number[at]
+            rows[RANK, row], rows[LEVEL, row], rows[DOCUMENT, row] = width - i, level[m], document[m]
+            rows[FIRST, row], rows[LAST, row] = first, last
+            number[at] = -1
