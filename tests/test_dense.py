@@ -67,6 +67,39 @@ def test_sorted_and_counted_ranks_are_the_same(given_matrices: tuple[Any, Any]) 
     assert repr(dense.to_dict()) == repr(trecpy.evaluate(qrels, run, ["map", "ndcg", "bpref"]).to_dict())
 
 
+_CLOSE = [1.0, 1.0 + 2**-52, 1.0 + 2**-50, 1.0 - 2**-53, -1.0, -1.0 - 2**-52, -0.0, 0.0, 5e-324, np.inf, -np.inf]
+
+
+@given(st.integers(17, 80), st.data())
+def test_scores_that_differ_in_their_last_bits_alone(width: int, data: st.DataObject) -> None:
+    scores = data.draw(hnp.arrays(np.float64, (2, width), elements=st.sampled_from(_CLOSE)))
+    labels = np.ones((2, width), int)
+    labels[1, ::2] = 2
+    qrels, run = as_dicts(scores, labels)
+    dense = trecpy.evaluate_dense(scores, labels, ["ndcg", "num_ret", "relstring"], topics=list(run))
+    expected = trecpy.evaluate(qrels, run, ["ndcg", "num_ret", "relstring"])
+    assert repr(dense.to_dict()) == repr(expected.to_dict())
+    assert (dense.texts, dense.tie_range()) == (expected.texts, expected.tie_range())
+
+
+def test_blocks_and_threads_give_one_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(7)
+    scores, labels = random.random((40, 30)).round(1), random.integers(-1, 3, (40, 30))
+    topics = [f"q{row}" for row in range(40)]
+    options: dict[str, Any] = {"topics": topics, "outside": random.integers(0, 2, (40, 3)), "num_rel": [40] * 40}
+    names = ["map", "ndcg", "bpref", "num_q", "num_rel", "relstring"]
+    whole = trecpy.evaluate_dense(scores, labels, names, **options)
+    monkeypatch.setattr("trecpy.dense._TOGETHER", 90)
+    for threads in (1, 2, 5):
+        found = trecpy.evaluate_dense(scores, labels, names, threads=threads, **options)
+        assert (found.to_dict(), found.summary, found.texts) == (whole.to_dict(), whole.summary, whole.texts)
+        assert (found.counts, found.topics, found.tie_range()) == (whole.counts, whole.topics, whole.tie_range())
+    scores[23, 4] = np.nan
+    place = "scores: row 23, column 4: expected a number, found nan"
+    with pytest.raises(InputError, match=place):
+        trecpy.evaluate_dense(scores, labels, names, **options)
+
+
 @given(matrices(), st.booleans())
 def test_labels_of_0_count_where_they_matter(given_matrices: tuple[Any, Any], with_bpref: bool) -> None:
     scores, labels = given_matrices

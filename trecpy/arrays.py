@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.kernels.dtypes import Integers, Reals
+from trecpy.kernels.dtypes import Flags, Integers, Reals
 
 
 def starts_of(sizes: Any) -> Integers:
@@ -12,6 +12,11 @@ def starts_of(sizes: Any) -> Integers:
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(np.asarray(sizes, np.int64), out=starts[1:])
     return starts
+
+
+def starts_within(chosen: Flags, starts: Integers) -> Integers:
+    """int64[N+1]: the same of parts starts[i]:starts[i+1] of which only what is chosen: bool[starts[-1]] is left."""
+    return starts if chosen.all() else starts_of(chosen)[starts]
 
 
 def end_to_end(sizes: Integers) -> Integers:

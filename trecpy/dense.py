@@ -27,7 +27,7 @@ from trecpy.threads import in_order, workers_of
 _FEW = 16
 _MOST_OUTSIDE = 1 << 28  # relevant documents that num_rel may tell of
 _CACHED = 1 << 16  # scores that are sorted at a time, so that they stay in a processor's cache
-_TOGETHER = 1 << 19  # and those that are scored at a time: less memory is touched, and threads have parts of the work
+_TOGETHER = 1 << 20  # and those that are scored at a time: less memory is touched, and threads have parts of the work
 
 
 def evaluate_dense(
@@ -72,6 +72,7 @@ def evaluate_dense(
     if docnos is not None and chosen.ties == "input":
         raise InputError("evaluate_dense: expected no docnos where ties are 'input': columns decide then")
     columns = parse_names(measures, chosen.compat)
+    least = 0 if reads_nonrelevant(columns, chosen) else 1
     given = _Given.checked(scores, labels, mask, docnos, outside, num_rel)
     count, width = given.scores.shape
     ids = _topic_ids(topics, count)
@@ -80,18 +81,17 @@ def evaluate_dense(
 
     def scored(begin: int) -> Evaluation:
         rows = range(count)[begin : begin + step] if order is None else order[begin : begin + step]
-        return _scored(given.some(rows), [ids[row] for row in rows], columns, chosen)
+        return _scored(given.some(rows), [ids[row] for row in rows], columns, chosen, least)
 
-    parts = [part for _, part in in_order(scored, range(0, count, step), workers, alone=1)]
+    parts = [part for _, part in in_order(scored, range(0, count, step), workers, alone=0)]
     evaluation = merge(*parts) if len(parts) > 1 else parts[0]
     if not evaluation.counts.scored:
         raise NothingScoredError("no topic has a relevant document, and those without are left out")
     return evaluation
 
 
-def _scored(given: "_Given", ids: list[bytes], columns: Sequence[Column], protocol: Protocol) -> Evaluation:
-    """Score some lines. ids: of their topics, in byte order."""
-    least = 0 if reads_nonrelevant(columns, protocol) else 1
+def _scored(given: "_Given", ids: list[bytes], columns: Sequence[Column], protocol: Protocol, least: int) -> Evaluation:
+    """Score some lines. ids: of their topics, in byte order; least: the smallest label that matters."""
     scores = given.float_scores()
     candidates = given.labelled("labels", scores, least, protocol)
     others = given.elsewhere(candidates, least, protocol)
@@ -217,12 +217,13 @@ class _Given:
         assert array is not None
         flat = np.ascontiguousarray(array).reshape(-1)
         with np.errstate(invalid="ignore"):  # NaN is not judged
-            chosen = np.flatnonzero(flat > 0 if least else flat >= 0)
-        if scores is not None:
-            there = scores.reshape(-1).take(chosen) != -np.inf
-            chosen = chosen if there.all() else chosen[there]
+            counted = flat > 0 if least else flat >= 0
+        if scores is not None and scores.min(initial=np.inf) == -np.inf:
+            counted &= scores.reshape(-1) != -np.inf
+        chosen = np.flatnonzero(counted)
         value = flat.take(chosen)
-        query, column = np.divmod(chosen, max(array.shape[1], 1))
+        query = np.repeat(np.arange(len(array)), np.count_nonzero(counted.reshape(array.shape), axis=1))
+        column = chosen - query * array.shape[1]
         if array.dtype.kind == "f":
             value = value.astype(np.float64)  # float16 ends at 65504
             fine = np.isfinite(value) if protocol.gains == "float" else (value == np.trunc(value)) & (value < 2.0**63)
@@ -234,7 +235,7 @@ class _Given:
             how = "; gains='float' takes fractions as they are" if value[m] != np.trunc(value[m]) else ""
             where = f"{what}: row {self.rows[query[m]]}, column {column[m]}"
             raise InputError(f"{where}: expected {kind}, found {value[m]}{how}")
-        return _Labelled(query, column, value if array.dtype.kind == "f" else value.astype(np.int64))
+        return _Labelled(query, column, value if array.dtype.kind == "f" else value.astype(np.int64, copy=False))
 
     def elsewhere(self, candidates: _Labelled, least: int, protocol: Protocol) -> _Labelled:
         """Judged documents that are no candidates: those given, and as many more relevant ones as num_rel says."""
@@ -296,14 +297,14 @@ def _encoded(docnos: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 def _qrels(candidates: _Labelled, others: _Labelled, topics: list[bytes]) -> tuple[Qrels, Integers]:
     """Judgements without docnos, and int64[M]: the number of each candidate among their documents."""
-    level, grades = coded(np.concatenate((candidates.value, others.value)))
-    query = np.concatenate((candidates.query, others.query))
-    document = np.arange(len(candidates.query))
+    value, query, document = candidates.value, candidates.query, np.arange(len(candidates.query))
     if len(others.query):  # a line's candidates come first
+        query = np.concatenate((query, others.query))
         order = np.argsort(query, kind="stable")
-        level, number = level[order], np.empty(len(query), np.int64)
+        value, number = np.concatenate((value, others.value))[order], np.empty(len(query), np.int64)
         number[order] = np.arange(len(query))
-        document = number[document]
+        query, document = query[order], number[document]
+    level, grades = coded(value)
     starts = starts_of(np.bincount(query, minlength=len(topics)))
     documents = Documents.anonymous(starts)
     return Qrels("qrels", "labels", topics, np.arange(len(topics) + 1), documents, level, grades=grades), document

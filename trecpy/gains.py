@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.arrays import spread, starts_of
+from trecpy.arrays import spread, starts_of, starts_within
 from trecpy.errors import ParameterError
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 from trecpy.kernels.walk import running
@@ -223,7 +223,7 @@ class _Worth:
         if self.gains.binary is not None:
             nothing = max(self.gains.binary, 0) - 1
         chosen = self.level > nothing
-        bounds = starts_of(chosen)[starts]
+        bounds = starts_within(chosen, starts)
         unit = np.repeat(np.arange(len(starts) - 1), np.diff(bounds))
         return self.of(_descending(self.level if chosen.all() else self.level[chosen], unit)), bounds
 
@@ -253,23 +253,22 @@ def _descending(level: Integers, unit: Integers) -> Integers:
     return descending
 
 
-def grade(
-    level: Integers, grades: Reals | None, starts: Integers, top: Integers, gains: Gains, discounts: Reals
-) -> Graded:
+def grade(level: Integers, grades: Reals | None, starts: Integers, gains: Gains, discounts: Reals) -> Graded:
     """
     Work out gains and ideal rankings.
 
-    level: int64[J], starts: int64[U+1]  judged levels by unit; top: int64[U]  largest level, -1 where none is >= 0
+    level: int64[J], starts: int64[U+1]  judged levels by unit
     grades: float64[n]  where levels stand for fractions: which
     discounts: float64[longest unit + 1]  log2(rank + 1)
     """
     worth = _Worth(level, grades, gains)
     if gains.pairs:
-        return _listed(level, starts, top, gains, discounts)
+        return _listed(level, starts, gains, discounts)
     gain, ideal_starts = worth.ideal(starts)
-    none = np.zeros(len(top))
+    none = np.zeros(len(starts) - 1)
+    highest = _at(gain, ideal_starts[:-1], ideal_starts[1:] > ideal_starts[:-1])
     dcg = _dcg(gain, ideal_starts, discounts)
-    return Graded(worth, none, none, worth.of(top), gain, ideal_starts, dcg, none, ordered=True)
+    return Graded(worth, none, none, highest, gain, ideal_starts, dcg, none, ordered=True)
 
 
 def _dcg(gain: Reals, starts: Integers, discounts: Reals) -> Reals:
@@ -279,9 +278,11 @@ def _dcg(gain: Reals, starts: Integers, discounts: Reals) -> Reals:
     return dcg
 
 
-def _listed(level: Integers, starts: Integers, top: Integers, gains: Gains, discounts: Reals) -> Graded:
+def _listed(level: Integers, starts: Integers, gains: Gains, discounts: Reals) -> Graded:
     """As grade() has it, for gains with pairs."""
+    top = np.full(len(starts) - 1, -1)  # the largest level of each unit
     unit = np.repeat(np.arange(len(top)), np.diff(starts))
+    np.maximum.at(top, unit, level)
     document, lowest = np.zeros(len(level)), np.zeros(len(top))
     highest, outside, empty = lowest.copy(), lowest.copy(), np.zeros(len(top), bool)
     ideal_gain, place, ordered = document.copy(), level.copy(), True

@@ -139,9 +139,11 @@ def _is_column(part: Any) -> bool:
     return isinstance(part, np.ndarray) and part.ndim > 0
 
 
-def first_twice(values: Iterable[Any]) -> Any:
+def first_twice(values: Sequence[Any]) -> Any:
     """The first value that comes a second time, or None."""
-    seen = set()
+    seen: set[Any] = set()
+    if len(set(values)) == len(values):
+        return None
     for value in values:
         if value in seen:
             return value

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.arrays import end_to_end, spread, starts_of
+from trecpy.arrays import end_to_end, spread, starts_of, starts_within
 from trecpy.gains import Gains, Graded, grade
 from trecpy.kernels import rank as kernel
 from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
@@ -44,7 +44,7 @@ def coded(values: np.ndarray[Any, Any]) -> tuple[Integers, Reals | None]:
     a level is rounded down, since no measure asks for more than that it is below 0.
     """
     if values.dtype.kind != "f" or bool((values == np.trunc(values)).all() and (np.abs(values) < 2.0**63).all()):
-        return values.astype(np.int64), None
+        return values.astype(np.int64, copy=False), None
     grades = np.unique(values[values >= 0]).astype(float)
     below = np.clip(np.floor(values), -(2.0**62), 0.0).astype(np.int64)
     return np.where(values < 0, below, np.searchsorted(grades, values)), grades
@@ -162,7 +162,7 @@ class Block:
         alike = np.flatnonzero(self.hashes == hashes[topic]).tolist()
         kept = np.ones(len(topic), bool)
         kept[[record for record in alike if self.docno(record) == self.topics[topic[record]]]] = False
-        starts = starts_of(kept)[self.starts]
+        starts = starts_within(kept, self.starts)
         spans, hashes, scores = self.spans[kept], self.hashes[kept], self.scores[kept]
         return Block(self.topics, starts, self.data, spans, hashes, scores, self.before)
 
@@ -400,12 +400,6 @@ class Qrels(Judgements):
         unit = int(np.searchsorted(self.documents.starts, j, "right")) - 1
         return self.topics[unit], self.documents.docno(j), float(values[j])
 
-    def top(self) -> Integers:
-        """int64[U]: the largest level of each unit, -1 where none is >= 0."""
-        top = np.full(len(self.documents.starts) - 1, -1)
-        np.maximum.at(top, np.repeat(np.arange(len(top)), np.diff(self.documents.starts)), self.level)
-        return top
-
     def count(self, least: int, below: int | None = None) -> Integers:
         """int64[U]: documents of each unit with a level >= 0, >= least and < below; counted once."""
         if (least, below) not in self._memo:
@@ -414,8 +408,7 @@ class Qrels(Judgements):
 
     def _count(self, least: int, below: int | None) -> Integers:
         counted = (self.level >= max(least, 0)) & (self.level < below if below is not None else True)
-        sums = starts_of(counted)
-        return sums[self.documents.starts[1:]] - sums[self.documents.starts[:-1]]
+        return np.diff(starts_within(counted, self.documents.starts))
 
     def ideal_dcg(self, gains: Gains, rank: int) -> Reals:
         """float64[U]: the DCG of each unit's ideal ranking down to a rank; worked out once."""
@@ -427,9 +420,7 @@ class Qrels(Judgements):
         """Gains and ideal rankings; worked out once for each choice of gains."""
         if gains not in self._memo:
             longest = int(np.diff(self.documents.starts).max(initial=0))
-            self._memo[gains] = grade(
-                self.level, self.grades, self.documents.starts, self.top(), gains, discounts(longest)
-            )
+            self._memo[gains] = grade(self.level, self.grades, self.documents.starts, gains, discounts(longest))
         return self._memo[gains]  # type: ignore[return-value]
 
 

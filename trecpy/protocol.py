@@ -4,6 +4,7 @@ import math
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from trecpy.errors import InputError
@@ -115,7 +116,7 @@ class Protocol:
                 "ties: expected no depth with judged_only where ties are 'expected': it has no closed form"
             )
 
-    @property
+    @cached_property
     def ranking(self) -> "Protocol":
         """The same in what decides how documents are ranked before a ranking is cut; the rest as by default."""
         kept = self.depth if self.duplicates == "error-within-depth" else None

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trecpy.arrays import spread, starts_of
+from trecpy.arrays import spread, starts_of, starts_within
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 
 ONCE: Integers = np.zeros((0, 3), np.int64)  # Ranked.repeated where no document is ranked twice
@@ -51,8 +51,7 @@ class Ranked:
     @property
     def num_judged(self) -> Integers:
         """int64[Q]: documents ranked that have a level >= 0."""
-        judged = starts_of(self.level >= 0)[self.row_starts]
-        return judged[1:] - judged[:-1]
+        return np.diff(starts_within(self.level >= 0, self.row_starts))
 
     def tied(self) -> Integers:
         """int64[n]: the rankings in which a document with a row has the score of another document."""
@@ -76,7 +75,7 @@ class Ranked:
         kept = self.rank <= depth
         if judged_only:
             kept &= self.level >= 0
-        starts = starts_of(kept)[self.row_starts]
+        starts = starts_within(kept, self.row_starts)
         ranked = replace(self.in_order(kept), num_ret=np.minimum(self.num_ret, depth), row_starts=starts)
         if not judged_only:
             return ranked
