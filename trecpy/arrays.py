@@ -10,13 +10,18 @@ from trecpy.kernels.dtypes import Flags, Integers, Reals
 def starts_of(sizes: Any) -> Integers:
     """int64[N+1]: where each of N parts begins that lie end to end, and where the last one ends; sizes: int[N]."""
     starts = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(np.asarray(sizes, np.int64), out=starts[1:])
+    np.asarray(sizes, np.int64).cumsum(out=starts[1:])
     return starts
+
+
+def sizes_of(starts: Integers) -> Integers:
+    """int64[N]: how large the parts are that starts: int64[N+1] bounds."""
+    return starts[1:] - starts[:-1]
 
 
 def starts_within(chosen: Flags, starts: Integers) -> Integers:
     """int64[N+1]: the same of parts starts[i]:starts[i+1] of which only what is chosen: bool[starts[-1]] is left."""
-    return starts if chosen.all() else starts_of(chosen)[starts]
+    return starts if np.count_nonzero(chosen) == len(chosen) else starts_of(chosen)[starts]
 
 
 def end_to_end(sizes: Integers) -> Integers:

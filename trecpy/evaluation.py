@@ -112,7 +112,7 @@ def score(
         scorer.digests.update(found.digests)
         if len(found.places):
             scorer.score(found.ranked, found.places)
-    whole = scorer.scored.all()
+    whole = np.count_nonzero(scorer.scored) == len(scorer.scored)
     missing = np.flatnonzero(wanted[:-1] & ~scorer.scored) if not whole else np.zeros(0, np.int64)
     if protocol.topics == "same" and (len(missing) or scorer.unjudged):
         lacking = ", ".join(quoted(judgements.topics[place]) for place in missing[:5].tolist())
@@ -126,7 +126,7 @@ def score(
     present = None if whole else scorer.scored | (named & ~wanted[:-1])
     if protocol.scores_missing and len(missing):
         scorer.score_missing(missing)
-    if not scorer.scored.any() and not (protocol.topics == "run" and scorer.unjudged):
+    if not np.count_nonzero(scorer.scored) and not (protocol.topics == "run" and scorer.unjudged):
         raise NothingScoredError("no topic has both judgements and a ranking" + _example_ids(judgements, only))
     # trec_eval divides by all judged topics also where -D asks for one.
     every = protocol.topics == "qrels" and (named or protocol.without_relevant == "keep")
@@ -206,12 +206,12 @@ class _Scorer:
 
     def score(self, found: Sequence[tuple[Rankings, Ranked]], places: Integers) -> None:
         """Score topics that the run has. found: these topics, in each way in which they are ranked."""
-        if self.scored[places].any():  # rankings that came before are replaced
+        if np.count_nonzero(self.scored[places]):  # rankings that came before are replaced
             for place in places.tolist():
                 self.problems.pop(place, None)
                 self.hidden.pop(place, None)
         for some, ranked in found:
-            if len(ranked.repeated) and (ranked.repeated[:, 0] >= 0).any():
+            if len(ranked.repeated) and np.count_nonzero(ranked.repeated[:, 0] >= 0):
                 self._complain(some, places, ranked)
             if self.protocol.duplicates == "keep":
                 self.kept += int(ranked.repeated[:, 2].sum())
@@ -344,7 +344,7 @@ class _Scorer:
         every = len(chosen) == len(self.values)
         names = self.judgements.topics
         judged = self.plan.judged
-        if wanted is not None and not wanted.all():
+        if wanted is not None and np.count_nonzero(wanted) < len(wanted):
             judged = {names[place]: judged[names[place]] for place in np.flatnonzero(wanted).tolist()}
         order = {int(place): t for t, place in enumerate(chosen)} if self.problems else {}
         return Scores(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.arrays import spread, starts_of, starts_within
+from trecpy.arrays import sizes_of, spread, starts_of, starts_within
 from trecpy.errors import ParameterError
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 from trecpy.kernels.walk import running
@@ -224,7 +224,7 @@ class _Worth:
             nothing = max(self.gains.binary, 0) - 1
         chosen = self.level > nothing
         bounds = starts_within(chosen, starts)
-        unit = np.repeat(np.arange(len(starts) - 1), np.diff(bounds))
+        unit = np.repeat(np.arange(len(starts) - 1), sizes_of(bounds))
         return self.of(_descending(self.level if chosen.all() else self.level[chosen], unit)), bounds
 
 
@@ -274,14 +274,14 @@ def grade(level: Integers, grades: Reals | None, starts: Integers, gains: Gains,
 def _dcg(gain: Reals, starts: Integers, discounts: Reals) -> Reals:
     """float64[M]: the DCG of rankings down to each of their documents."""
     dcg = np.empty(len(gain))
-    running(gain / discounts[spread(np.ones(len(starts) - 1, np.int64), np.diff(starts))], starts, dcg)
+    running(gain / discounts[spread(np.ones(len(starts) - 1, np.int64), sizes_of(starts))], starts, dcg)
     return dcg
 
 
 def _listed(level: Integers, starts: Integers, gains: Gains, discounts: Reals) -> Graded:
     """As grade() has it, for gains with pairs."""
     top = np.full(len(starts) - 1, -1)  # the largest level of each unit
-    unit = np.repeat(np.arange(len(top)), np.diff(starts))
+    unit = np.repeat(np.arange(len(top)), sizes_of(starts))
     np.maximum.at(top, unit, level)
     document, lowest = np.zeros(len(level)), np.zeros(len(top))
     highest, outside, empty = lowest.copy(), lowest.copy(), np.zeros(len(top), bool)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trecpy.arrays import spread, starts_of
+from trecpy.arrays import sizes_of, spread, starts_of
 from trecpy.inputs import KNOWN, packed_scores
 from trecpy.kernels import locate as kernel
 from trecpy.kernels.dtypes import Integers, Reals
@@ -80,7 +80,7 @@ class Mapped:
 
     def some(self, chosen: Integers) -> "Mapped":
         """The rankings `chosen`: int64[n]."""
-        sizes = np.diff(self.starts)[chosen]
+        sizes = sizes_of(self.starts)[chosen]
         scores = self.scores[spread(self.starts[chosen], sizes)]
         columns = (self.topics, self.documents, self.hashes)
         topics, documents, hashes = ([column[b] for b in chosen.tolist()] for column in columns)
@@ -128,7 +128,7 @@ class Mapped:
             tied_pairs,
         )
         rank, level, document, first, last = rows[:, : row_starts[-1]]
-        num_ret = self.starts[1:] - self.starts[:-1]
+        num_ret = sizes_of(self.starts)
         ranked = Ranked(places, num_ret, row_starts, rank, level, document, first, last, tied_pairs, ONCE)
         return self._ordered(ranked, judgements, stored, protocol.ties == "input") if tied else ranked
 

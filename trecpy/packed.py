@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.arrays import end_to_end, spread, starts_of, starts_within
+from trecpy.arrays import end_to_end, sizes_of, spread, starts_of, starts_within
 from trecpy.gains import Gains, Graded, grade
 from trecpy.kernels import rank as kernel
 from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
@@ -95,7 +95,7 @@ class Documents:
     @classmethod
     def indexed(cls, data: Bytes, spans: Integers, hashes: Words, starts: Integers) -> "Documents":
         """Make the table."""
-        table = kernel.table_starts(np.diff(starts))
+        table = kernel.table_starts(sizes_of(starts))
         slots = np.full(table[-1], -1, np.int32)
         repeated = np.full((len(starts) - 1, 2), -1, np.int64)
         kernel.index(data, spans, hashes, starts, table, slots, repeated)
@@ -158,7 +158,7 @@ class Block:
         spans = end_to_end(np.fromiter(map(len, self.topics), np.int64, len(self.topics)))
         hashes = np.empty(len(spans), np.uint64)
         hash_all(np.frombuffer(b"".join(self.topics), np.uint8), spans, hashes)
-        topic = np.repeat(np.arange(len(self.topics)), np.diff(self.starts))
+        topic = np.repeat(np.arange(len(self.topics)), sizes_of(self.starts))
         alike = np.flatnonzero(self.hashes == hashes[topic]).tolist()
         kept = np.ones(len(topic), bool)
         kept[[record for record in alike if self.docno(record) == self.topics[topic[record]]]] = False
@@ -168,7 +168,7 @@ class Block:
 
     def some(self, chosen: Integers) -> "Block":
         """The rankings `chosen`: int64[n]."""
-        sizes = np.diff(self.starts)[chosen]
+        sizes = sizes_of(self.starts)[chosen]
         starts, records = starts_of(sizes), spread(self.starts[chosen], sizes)
         topics = [self.topics[b] for b in chosen.tolist()]
         spans, hashes, scores = self.spans[records], self.hashes[records], self.scores[records]
@@ -290,7 +290,7 @@ class Judgements:
         units = np.stack((self.units[places], self.units[places + 1]), axis=1)
         each = units[:, 1] - units[:, 0]
         rankings = int(each.sum())
-        sizes = np.diff(block.starts)
+        sizes = sizes_of(block.starts)
         longest, most = int(sizes.max(initial=0)), int((each * sizes).sum())
         num_ret, row_starts = np.empty(rankings, np.int64), np.zeros(rankings + 1, np.int64)
         rows = np.empty((kernel.ROW_SIZE, most), np.int64)
@@ -408,7 +408,7 @@ class Qrels(Judgements):
 
     def _count(self, least: int, below: int | None) -> Integers:
         counted = (self.level >= max(least, 0)) & (self.level < below if below is not None else True)
-        return np.diff(starts_within(counted, self.documents.starts))
+        return sizes_of(starts_within(counted, self.documents.starts))
 
     def ideal_dcg(self, gains: Gains, rank: int) -> Reals:
         """float64[U]: the DCG of each unit's ideal ranking down to a rank; worked out once."""
@@ -419,7 +419,7 @@ class Qrels(Judgements):
     def graded(self, gains: Gains) -> Graded:
         """Gains and ideal rankings; worked out once for each choice of gains."""
         if gains not in self._memo:
-            longest = int(np.diff(self.documents.starts).max(initial=0))
+            longest = int(sizes_of(self.documents.starts).max(initial=0))
             self._memo[gains] = grade(self.level, self.grades, self.documents.starts, gains, discounts(longest))
         return self._memo[gains]  # type: ignore[return-value]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.arrays import starts_of
+from trecpy.arrays import sizes_of, starts_of
 from trecpy.errors import MeasureError, ParameterError, TopicError
 from trecpy.expected import Expected
 from trecpy.gains import Gains
@@ -97,7 +97,7 @@ class Plan:
     @cached_property
     def sizes(self) -> Integers | None:
         """int64[T]: units of each topic, None where each has one."""
-        sizes = np.diff(self.judgements.units)
+        sizes = sizes_of(self.judgements.units)
         return None if (sizes == 1).all() else sizes
 
     @cached_property
@@ -184,7 +184,7 @@ class Plan:
     def _count(self, count: Any) -> Integers:
         if not isinstance(self.judgements, Qrels):
             return np.zeros(len(self.judgements.topics), np.int64)
-        return np.diff(starts_of(count(self.judgements))[self.judgements.units])
+        return sizes_of(starts_of(count(self.judgements))[self.judgements.units])
 
     def values(self, number: int, ranked: Ranked, ties: Any = None) -> Iterator[tuple[int, Any]]:
         """

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from trecpy.arrays import starts_of
+from trecpy.arrays import sizes_of, starts_of
 from trecpy.errors import TopicError
 from trecpy.kernels import prefs as kernel
 from trecpy.kernels.dtypes import Integers, Reals
@@ -51,7 +51,7 @@ class Preferred:
     @property
     def _query(self) -> Integers:
         """int64[G]: the ranking of each group."""
-        return np.repeat(np.arange(len(self.unit)), np.diff(self._groups))
+        return np.repeat(np.arange(len(self.unit)), sizes_of(self._groups))
 
     def total(self, counts: Integers) -> Integers:
         """int64[Q]: counts: int64[G] added up over each ranking's groups."""
@@ -68,7 +68,7 @@ class Preferred:
         if guarded:
             shares[possible == 0] = 0.0
         total = np.bincount(self._query, shares, len(self.unit))
-        return np.where(total > 0, total / np.diff(self._groups), 0.0)
+        return np.where(total > 0, total / sizes_of(self._groups), 0.0)
 
     def pair_mean(self, which: Literal["all", "ret", "imp"]) -> Reals:
         """float64[Q]: mean over pairs of documents of the share of the pair's preferences that is fulfilled."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trecpy.arrays import spread, starts_of, starts_within
+from trecpy.arrays import sizes_of, spread, starts_of, starts_within
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 
 ONCE: Integers = np.zeros((0, 3), np.int64)  # Ranked.repeated where no document is ranked twice
@@ -46,21 +46,21 @@ class Ranked:
     @property
     def query(self) -> Integers:
         """int64[M]: the ranking of each row."""
-        return np.repeat(np.arange(len(self.unit)), np.diff(self.row_starts))
+        return np.repeat(np.arange(len(self.unit)), sizes_of(self.row_starts))
 
     @property
     def num_judged(self) -> Integers:
         """int64[Q]: documents ranked that have a level >= 0."""
-        return np.diff(starts_within(self.level >= 0, self.row_starts))
+        return sizes_of(starts_within(self.level >= 0, self.row_starts))
 
     def tied(self) -> Integers:
         """int64[n]: the rankings in which a document with a row has the score of another document."""
         tied = self.first < self.last
-        return np.unique(self.query[tied]) if tied.any() else np.zeros(0, np.int64)
+        return np.unique(self.query[tied]) if np.count_nonzero(tied) else np.zeros(0, np.int64)
 
     def some(self, chosen: Integers) -> "Ranked":
         """The rankings `chosen`: int64[n]; without tied_pairs and repeated, which are of topics."""
-        sizes = np.diff(self.row_starts)[chosen]
+        sizes = sizes_of(self.row_starts)[chosen]
         starts, rows = starts_of(sizes), spread(self.row_starts[chosen], sizes)
         unit, num_ret, pairs = self.unit[chosen], self.num_ret[chosen], np.zeros(0, np.int64)
         return replace(
@@ -85,7 +85,7 @@ class Ranked:
         begins = np.flatnonzero(_changes(query) | _changes(ranked.first))
         sizes = np.diff(np.append(begins, len(query)))
         first, last = np.repeat(rank[begins], sizes), np.repeat(rank[begins] + sizes - 1, sizes)
-        return replace(ranked, num_ret=np.diff(starts), rank=rank, first=first, last=last)
+        return replace(ranked, num_ret=sizes_of(starts), rank=rank, first=first, last=last)
 
     def resolved(self, best: bool, hit: Flags, gain: Reals) -> "Ranked":
         """

@@ -6,9 +6,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
 from trecpy.api import Evaluation, Evaluator
+from trecpy.arrays import sizes_of
 from trecpy.cli.choices import chosen_protocol
 from trecpy.cli.process import Warn
 from trecpy.collection import Folds, Watched
@@ -108,7 +107,7 @@ class _Depths:
         return self._see if self.expected else self._seen
 
     def _see(self, block: Block) -> None:
-        self._documents |= zip(block.topics, np.diff(block.starts).tolist(), strict=True)
+        self._documents |= zip(block.topics, sizes_of(block.starts).tolist(), strict=True)
         if self._seen is not None:
             self._seen(block)
 
