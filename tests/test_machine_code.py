@@ -180,6 +180,58 @@ def test_a_killed_process(tmp_path: Path, seconds: float) -> None:
     assert not sums(tmp_path)
 
 
+# A child process that compiles other kernels meanwhile.
+
+SHARED = """
+import os, signal, sys, time
+import numpy as np
+from trecpy.kernels import _beside, _native, walk
+parent = os.getpid()
+terms, starts, total = np.arange(1.0, 6.0), np.array([0, 2, 5]), np.empty(5)
+def work():
+    assert os.getpid() != parent
+    print("never seen")
+    WORK
+_beside.share(work, {"walk"})
+assert _beside.awaited("other") is False
+walk.running(terms, starts, total)
+print(total.tolist(), 'numba' in sys.modules)
+while _beside.awaited("walk"):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "compiled_here"),
+    [
+        ("walk.running(terms, starts, np.empty(5))", "False"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "True"),
+        ("raise MemoryError", "True"),
+        ("time.sleep(0.3)", "True"),
+    ],
+)
+def test_another_process_compiles_meanwhile(tmp_path: Path, work: str, compiled_here: str) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", SHARED.replace("WORK", work)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert (done.stdout, done.stderr) == (f"{SUMS} {compiled_here}\n", "")
+    assert kept(tmp_path)
+
+
+def test_the_command_shares_the_compiling(tmp_path: Path) -> None:
+    files = [str(Path(__file__).parent.parent / "data_fixtures" / name) for name in ("example.qrels", "example.run")]
+    code = (
+        "import sys; from trecpy.cli.trec_eval import main; from trecpy.kernels import _jit\n"
+        "assert main(sys.argv[1:]) == 0\n"
+        "print([bool(_jit._files[f'trecpy.kernels.{name}']._dispatchers) for name in ('parse', 'rank', 'walk')])"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code, "-c", *files], env=environment, capture_output=True, timeout=300)
+    assert done.returncode == 0
+    shared = len(os.sched_getaffinity(0)) > 1
+    assert done.stdout.endswith(b"\n[True, %s, %s]\n" % ((b"False", b"False") if shared else (b"True", b"True")))
+
+
 def test_without_the_compiler(tmp_path: Path) -> None:
     assert not sums(tmp_path, NUMBA_DISABLE_JIT="1", PYTHONWARNINGS="ignore")
     assert not (tmp_path / "trecpy").exists()

@@ -215,12 +215,15 @@ def _help(options: Options) -> str:
 
 def _evaluate(options: Options, stdin: IO[bytes] | None, write: Write, warn: Warn) -> None:
     """Read, score, print."""
+    from trecpy.cli.rehearsal import share_compiling
     from trecpy.evaluation import evaluate_blocks
     from trecpy.formats.source import Source
     from trecpy.formats.trec import RunReader, read_judgements
     from trecpy.registry import columns, ignored
     from trecpy.report import trec_lines
     from trecpy.threads import available
+
+    share_compiling()
 
     def say(notes: Sequence[str]) -> None:
         for note in notes:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from trecpy.kernels import _native
+from trecpy.kernels import _beside, _native
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -170,6 +170,8 @@ class _Kernel:
             key = _native.key(self._file.text(self.py_func.__code__.co_filename), name, self._signature)
             folder = _native.folder()
             kept = _native.load(folder, name, key) if folder is not None else None
+            while kept is None and folder is not None and _beside.awaited(name.partition(".")[0]):
+                kept = _native.load(folder, name, key)
             if kept is None:
                 kept = self._compile(returns)
                 if folder is not None:
