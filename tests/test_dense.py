@@ -191,6 +191,20 @@ def test_docnos_decide_ties() -> None:
         assert trecpy.evaluate_dense([[1.0, 1.0]], [[1, 0]], "RR", docnos=docnos)["RR"] == expected
 
 
+def test_a_docno_twice_in_a_line() -> None:
+    docnos, labels = [["x", "y", "z"], ["a", "b", "a"]], np.ones((2, 3), int)
+    with pytest.raises(TopicError, match="topic 'r': expected a document once in the ranking, found 'a' twice"):
+        trecpy.evaluate_dense(np.ones((2, 3)), labels, "map", docnos=docnos, topics=["q", "r"])
+    with pytest.raises(TopicError, match="found 'a' twice"):
+        trecpy.evaluate_dense([[1.0, -np.inf, 2.0]], labels[:1], "map", docnos=[["a", "a", "a"]])
+    padded = [[1.0, 1.0, 1.0], [1.0, 1.0, -np.inf]]
+    assert trecpy.evaluate_dense(padded, labels, "map", docnos=docnos)["map"] == 1.0
+    assert trecpy.evaluate_dense(np.ones((2, 3)), labels, "map", docnos=docnos, duplicates="keep")["map"] == 1.0
+    with pytest.raises(InputError, match="expected duplicates 'error' or 'keep', found 'first'"):
+        trecpy.evaluate_dense(np.ones((2, 3)), labels, "map", docnos=docnos, duplicates="first")
+    assert trecpy.evaluate_dense([[2.0, 1.0]], [[0, 1]], protocol="qilin", measures="RR")["RR"] == 1 / 2
+
+
 def test_judged_documents_outside_the_candidates() -> None:
     scores, labels = [[2.0, 1.0], [2.0, 1.0]], [[1, 0], [0, 1]]
     inside = trecpy.evaluate_dense(scores, labels, ["recall_10", "ndcg_cut_10"])

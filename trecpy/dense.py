@@ -9,7 +9,7 @@ import numpy as np
 
 from trecpy.api import Evaluation, Measures, merge
 from trecpy.arrays import starts_of
-from trecpy.errors import InputError, NothingScoredError
+from trecpy.errors import InputError, NothingScoredError, TopicError
 from trecpy.evaluation import score_ranked
 from trecpy.inputs import first_twice, pack
 from trecpy.kernels import locate as kernel
@@ -20,7 +20,7 @@ from trecpy.plan import Plan, reads_nonrelevant
 from trecpy.protocol import Compat, Protocol, chosen_protocol
 from trecpy.ranked import ONCE, Ranked
 from trecpy.registry import Column
-from trecpy.text import described, shown
+from trecpy.text import described, quoted, shown
 from trecpy.threads import in_order, workers_of
 
 # Up to so many judged candidates a line, counting what is better than each takes less time than sorting the line.
@@ -63,12 +63,14 @@ def evaluate_dense(
     Of the counts tied_pairs and ranked_judged are None: to count them takes longer than all the rest.
 
     Raises InputError: shapes that do not fit, a score that is NaN, a label that is no integer, an option that has no
-    meaning here. MeasureError, ParameterError, TopicError as evaluate() does.
+    meaning here. MeasureError, ParameterError, TopicError as evaluate() does; of duplicates only docnos tell.
     """
     workers = workers_of(threads)
     chosen = chosen_protocol(protocol, options)
-    if chosen.relevance_level < 0 or chosen.ignore_self or chosen.duplicates != "error":
-        raise InputError("evaluate_dense: expected relevance_level >= 0, and no ignore_self or duplicates")
+    if chosen.relevance_level < 0 or chosen.ignore_self:
+        raise InputError("evaluate_dense: expected relevance_level >= 0, and no ignore_self")
+    if docnos is not None and chosen.duplicates not in ("error", "keep"):
+        raise InputError(f"evaluate_dense: expected duplicates 'error' or 'keep', found {chosen.duplicates!r}")
     if docnos is not None and chosen.ties == "input":
         raise InputError("evaluate_dense: expected no docnos where ties are 'input': columns decide then")
     columns = parse_names(measures, chosen.compat)
@@ -98,7 +100,10 @@ def _scored(given: "_Given", ids: list[bytes], columns: Sequence[Column], protoc
     matrix = _stored(scores, protocol.compat)
     if given.docnos is not None:
         # Columns in byte order of docnos: then the later one of a tie is the larger one.
-        order = np.argsort(given.docnos, axis=1, kind="stable")
+        docnos = np.where(scores != -np.inf, given.docnos, b"")
+        order = np.argsort(docnos, axis=1, kind="stable")
+        if protocol.duplicates == "error":
+            _check_once(np.take_along_axis(docnos, order, axis=1), ids)
         matrix = np.take_along_axis(matrix, order, axis=1)
         candidates = candidates.moved(np.argsort(order, axis=1)[candidates.query, candidates.column])
     qrels, document = _qrels(candidates, others, ids)
@@ -293,6 +298,15 @@ def _encoded(docnos: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     data, spans = pack(array.ravel(), "docnos", "docno")
     raw = data.tobytes()
     return np.array([raw[at : at + size] for at, size in spans.tolist()]).reshape(shape)
+
+
+def _check_once(docnos: np.ndarray[Any, Any], ids: list[bytes]) -> None:
+    """Raises TopicError: a candidate twice in a line. docnos: bytes [Q, D], each line sorted, empty at padding."""
+    twice = (docnos[:, 1:] == docnos[:, :-1]) & (docnos[:, 1:] != b"")
+    if twice.any():
+        line, place = np.argwhere(twice)[0]
+        docno = quoted(docnos[line, place])
+        raise TopicError(f"topic {quoted(ids[line])}: expected a document once in the ranking, found {docno} twice")
 
 
 def _qrels(candidates: _Labelled, others: _Labelled, topics: list[bytes]) -> tuple[Qrels, Integers]:
