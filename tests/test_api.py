@@ -373,6 +373,18 @@ def test_runs_of_one_evaluator_merge(topics: str) -> None:
     assert (repr(merged.summary), merged.counts) == (repr(whole.summary), whole.counts)
 
 
+def test_without_a_witness() -> None:
+    evaluator = trecpy.Evaluator({"q": {"a": 1}}, "map")
+    run = {"q": {"a": 1.0, "b": 1.0}}
+    known, bare = evaluator.evaluate(run), evaluator.evaluate(run, witness=False)
+    assert (bare.summary, bare.counts) == (known.summary, known.counts)
+    for evaluation in (bare, trecpy.merge(trecpy.evaluate({"r": {"a": 1}}, {"r": ["a"]}, "map"), bare)):
+        with pytest.raises(InputError, match="fingerprint: expected an evaluation made with witness=True"):
+            _ = evaluation.fingerprint
+        with pytest.raises(InputError, match="tie_range: expected an evaluation made with witness=True"):
+            evaluation.tie_range()
+
+
 def test_what_does_not_merge() -> None:
     for wrong in ((), (1,), ([],)):
         with pytest.raises(InputError, match="merge: expected"):

@@ -115,10 +115,8 @@ def _scored(given: "_Given", ids: list[bytes], columns: Sequence[Column], protoc
     mirrored = _earlier_first(ranked) if any(ranking.ties == "input" for ranking in plan.rankings) else ranked
     scored = score_ranked(plan, [mirrored if ranking.ties == "input" else ranked for ranking in plan.rankings])
     # One hash of all lines, under the id of the first, so that parts that are merged keep theirs.
-    scored.digests[ids[0]] = digest(
-        ranked.num_ret, np.stack((ranked.rank, ranked.document), dtype=np.int32, casting="unsafe")
-    )
-    return Evaluation(scored, [qrels])
+    hashed = digest(ranked.num_ret, np.stack((ranked.rank, ranked.document), dtype=np.int32, casting="unsafe"))
+    return Evaluation(replace(scored, digests={ids[0]: hashed}), [qrels])
 
 
 @dataclass(frozen=True)

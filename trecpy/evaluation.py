@@ -9,7 +9,7 @@ from typing import Protocol as Interface
 import numpy as np
 
 from trecpy.arrays import spread
-from trecpy.errors import NothingScoredError, ParameterError, TopicError
+from trecpy.errors import InputError, NothingScoredError, ParameterError, TopicError
 from trecpy.kernels.dtypes import Flags, Integers
 from trecpy.packed import Judgements, Preferences, Qrels
 from trecpy.plan import Plan
@@ -79,7 +79,7 @@ def score(
     Score the rankings of all blocks.
 
     blocks: each topic whole; of two rankings of one topic the later one counts
-    only: score no other topic than this; witness: keep what an Evaluation tells beside the values
+    only: score no other topic than this; witness: keep ties and hashes, as Scores has them
     threads: that rank, where blocks are a Spread; the result does not depend on it
 
     Raises NothingScoredError: no topic has both judgements and a ranking (under 10.0's rules judged topics that the
@@ -150,7 +150,13 @@ def score_ranked(plan: Plan, ranked: Sequence[Ranked]) -> Scores:
 
 
 def tie_range(scores: Scores) -> tuple[Scores, Scores]:
-    """The scores with documents of equal score in the order that is worst for the run, and in the best one."""
+    """
+    The scores with documents of equal score in the order that is worst for the run, and in the best one.
+
+    Raises InputError: ties were not kept.
+    """
+    if scores.tied is None:
+        raise InputError("tie_range: expected an evaluation made with witness=True, which keeps ties")
     bounds = []
     place = {topic: t for t, topic in enumerate(scores.topics)}
     for ties in ("worst", "best"):
@@ -258,10 +264,9 @@ class _Scorer:
         last = slice(None) if self.plan.sizes is None else np.cumsum(self.plan.sizes[places]) - 1
         self.counted[RANKED, rows] = cut.num_ret[last]
         self.counted[TIED_PAIRS, rows] = ranked.tied_pairs
-        if self.witness:
-            self.counted[RANKED_JUDGED, rows] = cut.num_judged[last]
-            if len(ranked.repeated) and self.protocol.duplicates != "keep":
-                self.counted[DROPPED, rows] = np.where(ranked.repeated[:, 0] < 0, ranked.repeated[:, 2], 0)
+        self.counted[RANKED_JUDGED, rows] = cut.num_judged[last]
+        if len(ranked.repeated) and self.protocol.duplicates != "keep":
+            self.counted[DROPPED, rows] = np.where(ranked.repeated[:, 0] < 0, ranked.repeated[:, 2], 0)
 
     def _rows(self, places: Integers) -> Integers | slice:
         """The places, as a slice where they are all there are, in order: that is several times as fast."""
@@ -360,8 +365,8 @@ class _Scorer:
             without_relevant=self._without_relevant(chosen),
             counted=np.maximum(self.counted.sum(axis=1), NOT_COUNTED),
             notes=list(self._notes()),
-            tied=self.tied,
-            digests=self.digests,
+            tied=self.tied if self.witness else None,
+            digests=self.digests if self.witness else None,
         )
 
     def _without_relevant(self, chosen: Integers) -> int:

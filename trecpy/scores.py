@@ -74,7 +74,7 @@ class Scores:
     present, unjudged: topics of the run that are judged, that are not
     without_relevant: as Counts has it; counted: int64[4]  RANKED, RANKED_JUDGED, TIED_PAIRS, DROPPED
     notes: what was odd
-    tied: rankings with ties; digests: each topic of the run -> a hash of its ranking; both only where they are wanted
+    tied: rankings with ties; digests: each topic of the run -> a hash of its ranking; None where these are not wanted
     """
 
     columns: Sequence[Column]
@@ -89,8 +89,8 @@ class Scores:
     without_relevant: int
     counted: Integers
     notes: list[str] = field(default_factory=list)
-    tied: list[Tied] = field(default_factory=list)
-    digests: dict[bytes, bytes] = field(default_factory=dict)
+    tied: list[Tied] | None = None
+    digests: dict[bytes, bytes] | None = None
 
     @property
     def counts(self) -> Counts:

@@ -74,7 +74,7 @@ def evaluated(
     try:
         run = Folds([opened(fold, stdin) for fold in folds]) if folds else opened(path, stdin)
         watched = Watched(run, depths.see) if depths.see else run
-        evaluation = evaluator.evaluate(watched, threads=threads)
+        evaluation = evaluator.evaluate(watched, threads=threads, witness=False)
     except TrecpyError as error:
         raise type(error)(_of_run(str(error), path)) from None
     for note in evaluation.notes[len(evaluator.notes) :]:
