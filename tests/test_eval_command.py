@@ -183,7 +183,8 @@ def test_a_run_from_standard_input(paths: tuple[str, str]) -> None:
         (["eval", "a", "b", "--bogus"], 1, ["error: unrecognized arguments: --bogus"]),
         (["eval", "a", "b", "--rel", "2"], 1, ["error: unrecognized arguments: --rel"]),
         (["eval", "a", "b", "--places", "x"], 1, ["error: argument --places: expected a number from 0 to 17"]),
-        (["eval", "a", "b", "--depth", "-1"], 2, ["error: depth: expected a number >= 0 or None, found -1"]),
+        (["eval", "a", "b", "--depth", "-1"], 1, ["error: --depth: expected a number >= 0 or None, found -1"]),
+        (["eval", "a", "b", "--protocol", "x"], 1, ["error: --protocol: expected one of trec_eval-10.0, "]),
         (["eval", "a", "b", "-m", "nonsense"], 1, ["error: measures: 'nonsense' is not known"]),
         (["eval", "nowhere", "b"], 2, ["error: nowhere: cannot be read"]),
     ],
@@ -235,3 +236,18 @@ def test_progress_is_for_terminals(paths: tuple[str, str], tmp_path: Path) -> No
     assert b"2/3" not in plain.stderr
     lines = [line.rpartition(b"\r")[2].strip() for line in seen.split(b"\r\n")]
     assert [line for line in lines if line.startswith(b"trecpy: ")] == plain.stderr.splitlines()
+
+
+def test_a_protocol_that_rounds_is_printed_with_its_digits(tmp_path: Path) -> None:
+    qrels = "; ".join(f"{topic} 0 a 1" for topic in range(11))
+    run = "; ".join(f"{topic} Q0 {'a' if topic < 5 else 'x'} 1 1 t" for topic in range(11))
+    files = [*write(tmp_path, qrels, run), "-m", "P@1", "--protocol", "beir"]
+    rows = {
+        (): ("0.45455", "protocol: beir"),
+        ("--places", "4"): ("0.4545", "protocol: beir, places=4"),
+        ("--places", "8"): ("0.45454545", "protocol: beir, places=8"),
+    }
+    for options, (value, said) in rows.items():
+        lines = trecpy("eval", *files, *options).out.decode().splitlines()
+        assert (lines[1].split()[-1], lines[2]) == (value, said)
+    assert trecpy("eval", *files, "--format", "tsv").out.decode().split()[-1] == "0.45455"

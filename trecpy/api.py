@@ -203,12 +203,9 @@ class Evaluation:
             column.name: (worst[c], best[c]) for c, column in enumerate(self._scores.columns) if not column.measure.text
         }
 
-    def counted(self, topics: str) -> frozenset[str]:
-        """Ids of the topics whose mean the summary would be. topics: as Protocol has it."""
-        scores = self._scores
-        chosen = {"qrels": frozenset(scores.judged), "run": scores.present | scores.unjudged}.get(
-            topics, scores.present
-        )
+    def counted(self, column: str) -> frozenset[str]:
+        """Ids of the topics whose mean the summary of a column is. Raises ValueError: no such column."""
+        chosen = self._scores.counted_by(self.columns.index(column))
         return frozenset(topic.decode("utf-8", "surrogateescape") for topic in chosen)
 
     @property
@@ -359,6 +356,9 @@ def merge(*evaluations: Evaluation) -> Evaluation:
             NOT_COUNTED,
             np.sum([part.counted for part in parts], axis=0),
         ),
+        dropped={
+            c: frozenset().union(*(part.dropped.get(c, ()) for part in parts)) for part in parts for c in part.dropped
+        },
         notes=list(dict.fromkeys(note for part in parts for note in part.notes)),
         tied=[tied for part in parts for tied in part.tied or ()] if witnessed else None,
         digests={t: each for part in parts for t, each in (part.digests or {}).items()} if witnessed else None,

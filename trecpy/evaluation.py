@@ -364,6 +364,7 @@ class _Scorer:
             unjudged=frozenset(self.unjudged),
             without_relevant=self._without_relevant(chosen),
             counted=np.maximum(self.counted.sum(axis=1), NOT_COUNTED),
+            dropped=self.plan.dropped,
             notes=list(self._notes()),
             tied=self.tied if self.witness else None,
             digests=self.digests if self.witness else None,

@@ -10,8 +10,8 @@ import numpy as np
 
 from trecpy.api import Evaluation, Evaluator
 from trecpy.collection import as_qrels
-from trecpy.errors import InputError, MeasureError
-from trecpy.kernels.dtypes import Reals
+from trecpy.errors import InputError, MeasureError, ParameterError
+from trecpy.gains import Gains
 from trecpy.names import parse_name
 from trecpy.packed import Qrels
 from trecpy.presets import protocols, stated
@@ -20,7 +20,7 @@ from trecpy.registry import Aggregate, Column
 from trecpy.text import described, quoted
 
 # Fields that a column cannot have alone, or that change no value.
-_OF_ALL = ("name", "per_measure", "num_docs", "max_grade", "without_relevant", "duplicates")
+_OF_ALL = ("name", "per_measure", "num_docs", "max_grade")
 _SHOWN = 3
 
 Choices = tuple[tuple[str, Any], ...]
@@ -112,17 +112,22 @@ def explain(
         for a, b in itertools.combinations(fields_of, 2):
             if a[0][0] != b[0][0]:
                 tried.setdefault(tuple(sorted((*a, *b))), "")
-    allowed = [each for each in tried if _possible(column, base, each)]
+    allowed = [each for each in tried if _possible(column, base, each, judged.judgements)]
     asked = [_variant_column(column, base, each, number) for number, each in enumerate(allowed)]
-    evaluator = Evaluator(judged, asked, protocol=replace(base, per_measure=()), run_format=run_format)
-    evaluation = evaluator.evaluate(run)
+    common = replace(base, per_measure=(), without_relevant="keep")  # which a column can drop, and not bring back
+    evaluator = Evaluator(judged, asked, protocol=common, run_format=run_format)
+    evaluation = evaluator.evaluate(run, witness=False)
     summary = list(evaluation.summary.values())
-    values = {each: (summary[n], evaluation.per_query[:, n]) for n, each in enumerate(allowed)}
+    values = {each: (summary[n], _by_topic(evaluation, n)) for n, each in enumerate(allowed)}
 
     def variant(each: Choices, label: str) -> Variant:
-        value, per_topic = values[each]
+        value, by_topic = values[each]
+        before, topics_before = values[()]
+        places = dict(each).get("places")
+        if places is not None and math.isfinite(before):
+            before = round(before, places)  # to round is no other value
         return Variant(
-            each, label, value, value - values[()][0], *_most(evaluation, base, each, values[()][1], per_topic),
+            each, label, value, 0.0 if value == before else value - before, *_most(topics_before, by_topic),
             matches=wanted is not None and round(value, wanted[1]) == wanted[0],
         )  # fmt: skip
 
@@ -168,7 +173,7 @@ def _single_choices(column: Column, base: Protocol, judgements: Any) -> Iterator
     values: dict[str, list[Any]] = {
         "compat": [*COMPATS],
         "topics": ["qrels", "both", "run"],
-        "relevance_level": [level for level in levels if 0 < level <= 4] if own.gains != "float" else [],
+        "relevance_level": [level for level in levels if 0 <= level <= 4] if own.gains != "float" else [],
         "judged_only": [False, True],
         "depth": [10, 100, 1000],
         "ties": ["trec", "input", "best", "worst", "expected"],
@@ -176,6 +181,9 @@ def _single_choices(column: Column, base: Protocol, judgements: Any) -> Iterator
         "ideal": ["judged", "candidates"],
         "ap": ["rel", "min", "hits"],
         "ignore_self": [False, True],
+        "without_relevant": ["keep", "drop"],
+        # Where it is an error that a document is ranked twice there is none.
+        "duplicates": [] if own.duplicates.startswith("error") else ["first", "last", "max", "keep"],
     }
     for name, candidates in values.items():
         for value in candidates:
@@ -184,50 +192,63 @@ def _single_choices(column: Column, base: Protocol, judgements: Any) -> Iterator
 
 
 def _presets(column: Column, base: Protocol) -> dict[Choices, list[str]]:
-    """What each named protocol has otherwise for this measure -> the names of those that have it."""
+    """
+    What each named protocol has otherwise for this measure -> the names of those that have it.
+
+    Those under which a document twice in a ranking is an error, and no value, have the base's rule for it.
+    """
     found: dict[Choices, list[str]] = {}
     own = column.under(base)
     for name, preset in protocols.items():
         theirs = column.under(preset.protocol)
         differing = [
-            field.name for field in fields(Protocol) if getattr(theirs, field.name) != getattr(own, field.name)
+            field.name
+            for field in fields(Protocol)
+            if field.name not in _OF_ALL and getattr(theirs, field.name) != getattr(own, field.name)
         ]
-        if "without_relevant" not in differing:
-            choices = tuple((field, getattr(theirs, field)) for field in sorted(differing) if field not in _OF_ALL)
-            found.setdefault(choices, []).append(name)
+        choices = tuple(
+            (field, getattr(theirs, field))
+            for field in sorted(differing)
+            if field != "duplicates" or not theirs.duplicates.startswith("error")
+        )
+        found.setdefault(choices, []).append(name)
     return found
 
 
-def _possible(column: Column, base: Protocol, choices: Choices) -> bool:
+def _possible(column: Column, base: Protocol, choices: Choices, judgements: Any) -> bool:
     """Can the measure be computed so?"""
     try:
         under = replace(column.under(base), **dict(choices))
-    except InputError:
+        if under.gains == "exp" and base.gains != "exp" and isinstance(judgements, Qrels):
+            judgements.graded(Gains.of("exp"))
+    except (InputError, ParameterError):
         return False
     return column.measure.offered(under.compat) and column.has_values(under)
 
 
 def _variant_column(column: Column, base: Protocol, choices: Choices, number: int) -> Column:
     """The measure as a column of its own."""
-    own = {**dict(dict(base.per_measure).get(column.measure.name, ())), **dict(column.own), **dict(choices)}
+    always = [("without_relevant", base.without_relevant), *dict(base.per_measure).get(column.measure.name, ())]
+    own = {**dict(always), **dict(column.own), **dict(choices)}
     return replace(column, name=f"{number}", own=tuple(sorted(own.items())), given=True)
 
 
-def _most(
-    evaluation: Evaluation, base: Protocol, choices: Choices, before: Reals, after: Reals
-) -> tuple[int, tuple[tuple[str, float, float], ...]]:
+def _by_topic(evaluation: Evaluation, column: int) -> dict[str, float]:
+    """The values of all topics whose mean the column's summary is."""
+    known = dict(zip(evaluation.topics, evaluation.per_query[:, column].tolist(), strict=True))
+    absent = evaluation._scores.columns[column].measure.absent
+    return {topic: known.get(topic, absent) for topic in evaluation.counted(evaluation.columns[column])}
+
+
+def _most(before: dict[str, float], after: dict[str, float]) -> tuple[int, tuple[tuple[str, float, float], ...]]:
     """Topics whose value changed, or that count under one of the two alone (NaN where not); the largest changes."""
-    before, after = before.copy(), after.copy()
-    topics = dict(choices).get("topics", base.topics)
-    if topics != base.topics:
-        counted = [evaluation.counted(mode) for mode in (base.topics, topics)]
-        for values, ids in zip((before, after), counted, strict=True):
-            values[[topic not in ids for topic in evaluation.topics]] = np.nan
-    differs = ~((before == after) | (np.isnan(before) & np.isnan(after)))
-    order = np.argsort(-np.nan_to_num(np.abs(after - before), nan=np.inf), kind="stable")
-    chosen = [t for t in order.tolist() if differs[t]][:_SHOWN]
-    topics = evaluation.topics
-    return int(differs.sum()), tuple((topics[t], float(before[t]), float(after[t])) for t in chosen)
+    topics = sorted(before.keys() | after.keys())
+    old, new = (np.array([values.get(topic, math.nan) for topic in topics]) for values in (before, after))
+    differs = ~((old == new) | (np.isnan(old) & np.isnan(new)))
+    with np.errstate(invalid="ignore"):
+        size = np.nan_to_num(np.abs(new - old), nan=math.inf)
+    chosen = [t for t in np.argsort(-size, kind="stable").tolist() if differs[t]][:_SHOWN]
+    return int(differs.sum()), tuple((topics[t], float(old[t]), float(new[t])) for t in chosen)
 
 
 def _label(choices: Choices) -> str:

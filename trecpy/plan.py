@@ -1,5 +1,6 @@
 """What is asked of judgements: measures and conventions, worked out once for many runs."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -108,6 +109,18 @@ class Plan:
             wanted[:-1] = self.relevant > 0
         wanted[-1] = False
         return wanted
+
+    @cached_property
+    def dropped(self) -> dict[int, frozenset[bytes]]:
+        """Number of each column that alone drops topics without a relevant document -> these."""
+        if self.protocol.without_relevant == "drop" or not isinstance(self.judgements, Qrels):
+            return {}
+        found = {}
+        for c, protocol in enumerate(self.protocols):
+            if protocol.without_relevant == "drop":
+                relevant = self._count(lambda qrels, least=protocol.relevance_level: qrels.count(qrels.code(least)))
+                found[c] = frozenset(itertools.compress(self.judgements.topics, (relevant == 0).tolist()))
+        return found
 
     @cached_property
     def topics(self) -> frozenset[bytes]:

@@ -55,7 +55,8 @@ class Protocol:
     num_docs         documents in the collection; only `utility` asks
     max_grade        the largest grade of the scale; only `ERR` asks
     without_relevant topics without a relevant document: "keep" or "drop"
-    batch            topics whose mean is taken, in byte order, before the mean of these means is; None: all at once
+    batch            topics whose mean is taken before the mean of these means is, in the order of their numbers where
+                     all ids are numbers, else in byte order; None: all at once
     places           decimals to which summaries are rounded; None: not at all
     per_measure      {measure: {field: value}}: what is otherwise for single measures, by trec_eval's or trecpy's name
     name             of a preset that this began as; trecpy.protocols has them

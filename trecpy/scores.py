@@ -3,7 +3,7 @@
 import itertools
 import math
 import os
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -73,6 +73,7 @@ class Scores:
     judged: each judged topic that was asked for -> its judgements with a level above 0
     present, unjudged: topics of the run that are judged, that are not
     without_relevant: as Counts has it; counted: int64[4]  RANKED, RANKED_JUDGED, TIED_PAIRS, DROPPED
+    dropped: number of a column -> topics that its own conventions leave out of its mean
     notes: what was odd
     tied: rankings with ties; digests: each topic of the run -> a hash of its ranking; None where these are not wanted
     """
@@ -88,6 +89,7 @@ class Scores:
     unjudged: frozenset[bytes]
     without_relevant: int
     counted: Integers
+    dropped: Mapping[int, frozenset[bytes]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     tied: list[Tied] | None = None
     digests: dict[bytes, bytes] | None = None
@@ -156,15 +158,14 @@ class Scores:
         """The summary of one column under its own conventions."""
         column, values, topics = self.columns[c], self.per_query[:, c], self.topics
         count = self.averaged(protocol.topics)
-        if protocol.topics != self.protocol.topics:
-            counted = self._counted(protocol.topics)
+        if protocol.topics != self.protocol.topics or self.dropped.get(c):
+            counted = self.counted_by(c)
             chosen = [topic in counted for topic in topics]
             values, topics, count = values[chosen], list(itertools.compress(topics, chosen)), len(counted)
         absent = column.measure.absent
         if protocol.batch is not None and column.measure.aggregate is Aggregate.MEAN:
-            if count > len(values):
-                known = dict(zip(topics, values.tolist(), strict=True))
-                values = np.array([known.get(topic, absent) for topic in sorted(self._counted(protocol.topics))])
+            known = dict(zip(topics, values.tolist(), strict=True))
+            values = np.array([known.get(topic, absent) for topic in _as_in_data(self.counted_by(c))])
             parts = np.split(values, range(protocol.batch, len(values), protocol.batch))
             value = _total(np.array([_total(part) / len(part) for part in parts])) / len(parts)
         else:
@@ -173,11 +174,11 @@ class Scores:
             value = self._aggregate(column, total, count)
         return value if protocol.places is None or not math.isfinite(value) else round(value, protocol.places)
 
-    def _counted(self, topics: str) -> Set[bytes]:
-        """The topics whose mean a summary is. topics: as Protocol has it."""
-        if topics == "qrels":
-            return self.judged.keys()
-        return self.present | self.unjudged if topics == "run" else self.present
+    def counted_by(self, c: int) -> frozenset[bytes]:
+        """The topics whose mean the summary of a column is."""
+        topics = self.columns[c].under(self.protocol).topics
+        whole = self.present | self.unjudged if topics == "run" else self.present
+        return (frozenset(self.judged) if topics == "qrels" else whole) - self.dropped.get(c, frozenset())
 
     def _aggregate(self, column: Column, total: float, count: int) -> float:
         match column.measure.aggregate:
@@ -196,6 +197,11 @@ class Scores:
                 return float(np.float64(total) / count)
             case _:
                 return 0.0
+
+
+def _as_in_data(topics: Iterable[bytes]) -> list[bytes]:
+    """In the order of the numbers, where all ids are numbers, else in byte order."""
+    return sorted(topics, key=int) if all(topic.isdigit() for topic in topics) else sorted(topics)
 
 
 def _total(values: Reals) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
+from trecpy.errors import InputError, UsageError
 from trecpy.protocol import Protocol
 from trecpy.protocol import chosen_protocol as with_options
 from trecpy.text import quoted
@@ -83,12 +84,26 @@ def add_protocol(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_protocol(options: argparse.Namespace) -> Protocol:
-    """The protocol that was asked for. Raises InputError: a value that it cannot have."""
+    """The protocol that was asked for. Raises UsageError: a value that it cannot have."""
     given = vars(options)
-    # --places is how values are printed, not how they are rounded before.
     names = [field.name for field in fields(Protocol) if field.name != "places"]
     chosen = {name: given[name] for name in names if name in given}
-    return with_options(options.protocol, chosen)
+    if given.get("places") is not None and _preset_places(options) is not None:
+        chosen["places"] = options.places  # rounded once
+    try:
+        return with_options(options.protocol, chosen)
+    except InputError as error:
+        name, _, found = str(error).partition(": ")
+        raise UsageError(f"--{name.replace('_', '-')}: {found}") from None
+
+
+def _preset_places(options: argparse.Namespace) -> int | None:
+    """Decimals to which the preset rounds, if there is one and it does."""
+    if getattr(options, "protocol", None) is None:
+        return None
+    from trecpy.presets import protocols
+
+    return protocols[options.protocol].protocol.places if options.protocol in protocols else None
 
 
 def protocol_line(protocol: Protocol) -> str:
@@ -119,15 +134,18 @@ def add_layout(parser: argparse.ArgumentParser) -> None:
         "--places",
         type=_places,
         metavar="N",
-        help=f"decimals (default: {_PLACES} in a table, all of a double's digits elsewhere)",
+        help=f"decimals (default: {_PLACES} in a table, or those of the protocol; all of a double's digits elsewhere)",
     )
 
 
 def chosen_places(options: argparse.Namespace) -> int | None:
     """Decimals, or None for all digits."""
-    if options.places is None:
-        return _PLACES if options.format == "table" else None
-    return int(options.places)
+    if options.places is not None:
+        return int(options.places)
+    if options.format != "table":
+        return None
+    rounded = _preset_places(options)
+    return _PLACES if rounded is None else rounded
 
 
 def say_about(lines: Sequence[str], options: argparse.Namespace, streams: Streams) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from trecpy.api import Evaluation, Evaluator
@@ -12,7 +13,7 @@ from trecpy.cli.choices import chosen_protocol
 from trecpy.cli.process import Warn
 from trecpy.cli.rehearsal import share_compiling
 from trecpy.collection import Folds, Watched
-from trecpy.errors import FileError, TrecpyError, UsageError
+from trecpy.errors import FileError, ParameterError, TrecpyError, UsageError
 from trecpy.packed import Block
 from trecpy.presets import protocols
 from trecpy.protocol import Protocol
@@ -71,12 +72,10 @@ def evaluated(
     Raises TrecpyError, whose text names the run.
     """
     depths = _Depths(evaluator.protocol, seen)
-    try:
+    with named(path):
         run = Folds([opened(fold, stdin) for fold in folds]) if folds else opened(path, stdin)
         watched = Watched(run, depths.see) if depths.see else run
         evaluation = evaluator.evaluate(watched, threads=threads, witness=False)
-    except TrecpyError as error:
-        raise type(error)(_of_run(str(error), path)) from None
     for note in evaluation.notes[len(evaluator.notes) :]:
         warn("warning: " + _of_run(note, path))
     counts = evaluation.counts
@@ -132,6 +131,17 @@ def opened(path: str, stdin: IO[bytes] | None) -> Any:
     if stdin is None:
         raise FileError("standard input: cannot be read: it is closed")
     return stdin
+
+
+@contextmanager
+def named(path: str) -> Iterator[None]:
+    """Let errors name the run. Those of what was asked for do not."""
+    try:
+        yield
+    except (UsageError, ParameterError):
+        raise
+    except TrecpyError as error:
+        raise type(error)(_of_run(str(error), path)) from None
 
 
 def _of_run(text: str, path: str) -> str:

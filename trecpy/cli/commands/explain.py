@@ -16,6 +16,8 @@ from trecpy.cli.choices import (
     say_about,
 )
 from trecpy.cli.layout import Cell, rows_as
+from trecpy.errors import UsageError
+from trecpy.text import quoted
 
 if TYPE_CHECKING:
     from trecpy.cli.main import Streams
@@ -39,8 +41,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "qrels", metavar="QRELS", help="judgements, a file or irds:NAME of ir_datasets; '-' is standard input"
     )
     parser.add_argument("run", metavar="RUN", help="rankings; '-' is standard input")
-    parser.add_argument("-m", "--measure", metavar="MEASURE", required=True, help="one measure, by any of its names")
-    parser.add_argument("--target", metavar="VALUE", help="a value from elsewhere, with the decimals that are known")
+    parser.add_argument(
+        "-m", "--measure", metavar="MEASURE", required=True, action="append", help="one measure, by any of its names"
+    )
+    parser.add_argument(
+        "--target", type=_target, metavar="VALUE", help="a value from elsewhere, with the decimals that are known"
+    )
     add_layout(parser)
     add_file_formats(parser)
     add_protocol(parser)
@@ -48,20 +54,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Score, print. Returns 0."""
-    from trecpy.cli.runs import check_stdin, opened
+    from trecpy.cli.runs import check_stdin, named, opened
     from trecpy.explaining import explain
 
     protocol = chosen_protocol(options)
     check_stdin([options.qrels, options.run])
-    found = explain(
-        opened(options.qrels, streams.stdin),
-        opened(options.run, streams.stdin),
-        options.measure,
-        target=options.target,
-        protocol=protocol,
-        qrels_format=options.qrels_format,
-        run_format=options.run_format,
-    )
+    if len(options.measure) > 1:
+        raise UsageError(f"expected one -m, found {len(options.measure)}")
+    with named(options.run):
+        found = explain(
+            opened(options.qrels, streams.stdin),
+            opened(options.run, streams.stdin),
+            options.measure[0],
+            target=options.target,
+            protocol=protocol,
+            qrels_format=options.qrels_format,
+            run_format=options.run_format,
+        )
     for note in found.evaluation.notes:
         streams.warn("warning: " + note)
     header = ["choice", found.measure, "difference", "topics", "most"]
@@ -83,10 +92,21 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     return 0
 
 
+def _target(text: str) -> str:
+    """A number, as it was written."""
+    try:
+        if math.isfinite(float(text)):
+            return text
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"expected a number, found {quoted(text)}")
+
+
 def _row(variant: Variant, options: argparse.Namespace) -> list[Cell]:
     places = chosen_places(options)
     most = "; ".join(f"{topic}: {_text(a, places)} to {_text(b, places)}" for topic, a, b in variant.most)
-    return [variant.label, variant.value, variant.difference, variant.changed, most]
+    numbers = [None if math.isnan(each) else each for each in (variant.value, variant.difference)]
+    return [variant.label, *numbers, variant.changed, most]
 
 
 def _text(value: float, places: int | None) -> str:
