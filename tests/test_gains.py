@@ -94,7 +94,10 @@ def test_err_and_exponential_ndcg_are_those_of_gdeval() -> None:
 
 
 def test_a_grade_above_the_scale_is_an_error() -> None:
-    with pytest.raises(TopicError, match="ERR: expected grades up to max_grade=4, found 5"):
+    with pytest.raises(
+        TopicError,
+        match=r"qrels: topic 'q': document 'a': expected grades up to max_grade=4 \(ERR needs the scale\), found 5",
+    ):
         trecpy.evaluate({"q": {"a": 5}}, {"q": ["a"]}, "ERR@10")
     assert trecpy.evaluate({"q": {"a": 5}}, {"q": ["a"]}, "ERR@10", max_grade=5)["ERR@10"] == 31 / 32
     assert trecpy.evaluate({"q": {"a": 5}}, {"q": ["a"]}, "ERR(max_grade=5)@10").summary == {

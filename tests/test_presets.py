@@ -78,7 +78,7 @@ CASES = {
     ),
     "ignore_self": Case({"q": {"a": 3}}, {"q": ["q", "a"]}, "P_1", {False: 0, True: 1}),
     "num_docs": Case({"q": {"a": 3}}, {"q": ["a"]}, "utility.0,0,0,1", {0: -1, 10: 9}),
-    "max_grade": Case({"q": {"a": 4}}, {"q": ["a"]}, "ERR@10", {4: 15 / 16, 5: 15 / 32}),
+    "max_grade": Case({"q": {"a": 5}}, {"q": ["a"]}, "P_1", {None: 1, 4: REFUSED}),
     "without_relevant": Case(
         {"1": {"a": 3}, "2": {"b": -1}}, {"1": ["a"], "2": ["b"]}, "P_1", {"keep": 1 / 2, "drop": 1}
     ),
@@ -109,13 +109,15 @@ SCORES: dict[str, dict[str, float | str]] = {
     "trec-car": {"compat": OLD},
     "codec": {"compat": OLD},
     "recbole": {"ties": 1 / 3, "ap": 1 / 2, "gains": 1, "places": 0.1429},
-    "gdeval": {"topics": BOTH, "gains": EXP, "without_relevant": 1, "places": 0.14286},
+    "gdeval": {"topics": BOTH, "gains": EXP, "max_grade": REFUSED, "without_relevant": 1, "places": 0.14286},
 }
 # The same of measures that a preset gives choices of their own: (preset, measure, choice) -> measure asked for, score.
 OWN: dict[tuple[str, str, str], list[tuple[str, float]]] = {
+    ("beir", "RR", "compat"): [("RR@10", 0.5)],
     ("beir", "RR", "ties"): [("RR@10", 0.33333)],
     ("beir", "RR", "topics"): [("RR@10", 0.33333)],
     ("beir", "RR", "ignore_self"): [("RR@10", 0.5)],
+    ("mteb", "RR", "compat"): [("RR@10", 0.5)],
     ("mteb", "RR", "ties"): [("RR@10", 1 / 3)],
     ("mteb", "RR", "places"): [("RR@10", 1)],
     ("quoter-as-published", "recall", "ties"): [("R@2", 0), ("R@3", 1)],
@@ -181,6 +183,16 @@ def test_choices_of_single_measures(preset: str) -> None:
         assert [case.score(without, asked) for asked, _ in OWN[key]] != [
             pytest.approx(score, abs=1e-15) for _, score in OWN[key]
         ]
+
+
+def test_batches_are_in_the_order_of_numbers() -> None:
+    qrels = {str(context): {"a": 1} for context in range(70)}
+    run = {str(context): ["x"] * (context % 3 > 0) + ["y"] * (context % 3 > 1) + ["a"] for context in range(70)}
+    reciprocal = [1 / (1 + context % 3) for context in range(70)]
+    means = [sum(reciprocal[:64]) / 64, sum(reciprocal[64:]) / 6]
+    found = trecpy.evaluate(qrels, run, "RR", protocol="quoter-as-published")["RR"]
+    assert found == pytest.approx(sum(means) / 2, abs=1e-15)
+    assert trecpy.quoter(gold=qrels, run=run, as_published=True)["MRR"] == round(found, 3)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

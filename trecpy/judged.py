@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trecpy.arrays import divided, spread, starts_of
-from trecpy.errors import ParameterError
+from trecpy.errors import ParameterError, TopicError
 from trecpy.gains import BY_LEVEL, Gains, Graded
 from trecpy.kernels import walk as kernel
 from trecpy.kernels.dtypes import Flags, Integers, Reals
@@ -20,6 +20,7 @@ from trecpy.packed import Qrels
 from trecpy.protocol import Protocol
 from trecpy.ranked import Ranked
 from trecpy.tables import discounts
+from trecpy.text import quoted, shown
 
 # A cutoff behind every document.
 EVERY = 2**62
@@ -79,6 +80,18 @@ class Reading:
         self.column = {k: i for i, k in enumerate(self.cutoffs.tolist())}
         self.num_rel = qrels.count(self.least)
         self.by_level = self.gains == BY_LEVEL and qrels.grades is None
+        if protocol.max_grade is not None:
+            self.check_grades(protocol.max_grade)
+
+    def check_grades(self, largest: int, measure: str = "") -> None:
+        """Raises TopicError: a judgement above the largest grade of the scale. measure: that needs the scale"""
+        if found := self.qrels.first_above(largest):
+            topic, docno, level = found
+            where = f"{shown(self.qrels.name)}: topic {quoted(topic)}" + (
+                f": document {quoted(docno)}" if docno else ""
+            )
+            needed = f" ({measure} needs the scale)" if measure else ""
+            raise TopicError(f"{where}: expected grades up to max_grade={largest}{needed}, found {level:g}")
 
 
 class Judged:

@@ -938,14 +938,13 @@ def expected_reciprocal_rank(docs: Judged, k: int) -> Reals:
 
     Formula   sum over ranks i = 1..cutoff of s(i)/i times the product of 1 - s(j) over ranks j < i, with
               s(i) = (2^grade(i) - 1) / 2^max_grade.
-    Params    cutoffs; max_grade is an option of the protocol, 4 as in gdeval. A higher grade is an error.
+    Params    cutoffs; max_grade is an option of the protocol, 4 without, as in gdeval. A higher grade is an error.
     Range     [0, 1].
     Source    Chapelle et al. 2009; gdeval (TREC Web track).
     """
-    largest = docs.qrels.value(docs.qrels.level).max(initial=0.0)
-    if largest > docs.protocol.max_grade:
-        raise TopicError(f"ERR: expected grades up to max_grade={docs.protocol.max_grade}, found {largest:g}")
-    return docs.cascade(np.exp2(docs.value - docs.protocol.max_grade) - np.exp2(-float(docs.protocol.max_grade)), k)
+    largest = 4 if docs.protocol.max_grade is None else docs.protocol.max_grade
+    docs.reading.check_grades(largest, "ERR")
+    return docs.cascade(np.exp2(docs.value - largest) - np.exp2(-float(largest)), k)
 
 
 @declare("Judged", OptionalCutoffs(), since="trecpy", nonrelevant=True)

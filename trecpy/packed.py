@@ -12,7 +12,7 @@ import numpy as np
 from trecpy.arrays import end_to_end, sizes_of, spread, starts_of, starts_within
 from trecpy.gains import Gains, Graded, grade
 from trecpy.kernels import rank as kernel
-from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
+from trecpy.kernels.dtypes import Bytes, Flags, Int32s, Integers, Reals, Words
 from trecpy.kernels.parse import hash_all, join
 from trecpy.protocol import Compat, Protocol
 from trecpy.ranked import Ranked
@@ -393,12 +393,20 @@ class Qrels(Judgements):
         if self.grades is None:
             return None
         values = self.value(self.level)
-        fractions = np.flatnonzero(values != np.trunc(values))
-        if not len(fractions):
+        return self._first(values, values != np.trunc(values))
+
+    def first_above(self, largest: float) -> tuple[bytes, bytes, float] | None:
+        """The same of the first level above `largest`."""
+        values = self.value(self.level)
+        return self._first(values, values > largest)
+
+    def _first(self, values: Reals, chosen: Flags) -> tuple[bytes, bytes, float] | None:
+        """Topic, docno and level of the first document that is chosen. values, chosen: float64[J], bool[J]"""
+        if not np.count_nonzero(chosen):
             return None
-        j = int(fractions[0])
-        unit = int(np.searchsorted(self.documents.starts, j, "right")) - 1
-        return self.topics[unit], self.documents.docno(j), float(values[j])
+        j = int(np.argmax(chosen))
+        topic = int(np.searchsorted(self.documents.starts[self.units], j, "right")) - 1
+        return self.topics[topic], self.documents.docno(j), float(values[j])
 
     def count(self, least: int, below: int | None = None) -> Integers:
         """int64[U]: documents of each unit with a level >= 0, >= least and < below; counted once."""

@@ -69,7 +69,8 @@ protocols: dict[str, Preset] = _presets(
         },
         _QUOTER, "QuoteR (arXiv 2202.13145), its released scripts",
         "MRR and NDCG are means of the means of 64 contexts each; equal scores count for the gold quote there, and "
-        "stand in index order in Recall, where the scripts leave them to an unstable sort",
+        "stand in index order in Recall, where the scripts leave them to an unstable sort; the ranks from 0, and their "
+        "rounding, are those of `trecpy quoter --as-published`",
     ),
     (
         "qilin", {"topics": "both", "ties": "input", "ap": "min", "duplicates": "keep"},
@@ -96,13 +97,15 @@ protocols: dict[str, Preset] = _presets(
     (
         "beir",
         {"compat": "9.0.8", "topics": "both", "ignore_self": True, "places": 5,
-         "per_measure": {"RR": {"ties": "input", "topics": "qrels", "ignore_self": False}}},
+         "per_measure": {"RR": {"compat": "10.0", "ties": "input", "topics": "qrels", "ignore_self": False}}},
         _cut("nDCG AP R P RR", _BEIR_CUTOFFS), "BEIR's evaluator",
-        "documents that are their own topic are dropped, though not for MRR, which is over all judged topics",
+        "documents that are their own topic are dropped, though not for MRR, which is over all judged topics and takes "
+        "scores as doubles, where pytrec_eval, which does the rest, keeps 32 bits",
     ),
     (
         "mteb",
-        {"compat": "9.0.8", "topics": "run", "places": 5, "per_measure": {"RR": {"ties": "input", "places": None}}},
+        {"compat": "9.0.8", "topics": "run", "places": 5,
+         "per_measure": {"RR": {"compat": "10.0", "ties": "input", "places": None}}},
         _cut("nDCG AP R P RR Success", _BEIR_CUTOFFS), "MTEB's retrieval tasks", "",
     ),
     (
@@ -124,9 +127,9 @@ protocols: dict[str, Preset] = _presets(
         "full ranking; with sampled candidates values are not comparable; its own order of ties is undefined",
     ),
     (
-        "gdeval", {"topics": "both", "gains": "exp", "without_relevant": "drop", "places": 5},
+        "gdeval", {"topics": "both", "gains": "exp", "max_grade": 4, "without_relevant": "drop", "places": 5},
         ("nDCG@10", "nDCG@20", "ERR@10", "ERR@20"), "gdeval.pl of the TREC Web track",
-        "it aborts on grades above 4, and takes topic ids to be numbers",
+        "it takes topic ids to be numbers",
     ),
 )  # fmt: skip
 

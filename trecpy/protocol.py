@@ -53,7 +53,7 @@ class Protocol:
                      "error-within-depth", an error unless depth cuts one off (trec_eval -M)
     ignore_self      drop documents whose docno is the topic's id (ArguAna, Quora)
     num_docs         documents in the collection; only `utility` asks
-    max_grade        the largest grade of the scale; only `ERR` asks
+    max_grade        the largest grade of the scale: a higher one is an error; None: any, but for `ERR`, which takes 4
     without_relevant topics without a relevant document: "keep" or "drop"
     batch            topics whose mean is taken before the mean of these means is, in the order of their numbers where
                      all ids are numbers, else in byte order; None: all at once
@@ -74,7 +74,7 @@ class Protocol:
     duplicates: Literal["error", "first", "last", "max", "keep", "error-within-depth"] = "error"
     ignore_self: bool = False
     num_docs: int = 0
-    max_grade: int = 4
+    max_grade: int | None = None
     without_relevant: Literal["keep", "drop"] = "keep"
     batch: int | None = None
     places: int | None = None
@@ -90,7 +90,7 @@ class Protocol:
         object.__setattr__(self, "gains", _gains(self.gains))
         for name in ("relevance_level", "depth", "num_docs", "max_grade", "batch", "places"):
             value = getattr(self, name)
-            if name in ("depth", "batch", "places") and value is None:
+            if name in ("depth", "max_grade", "batch", "places") and value is None:
                 continue
             if name == "relevance_level" and self.gains == "float" and _is_finite(value):
                 object.__setattr__(self, name, int(value) if value == int(value) else float(value))
@@ -164,7 +164,7 @@ def _per_measure(given: Any, protocol: Protocol) -> tuple[tuple[str, tuple[tuple
     except (TypeError, ValueError):
         raise InputError(f"per_measure: expected {{measure: {{field: value}}}}, found {described(given)}") from None
     for measure, pairs in own.items():
-        fixed = [field for field, _ in pairs if field in ("per_measure", "name", "compat")]
+        fixed = [field for field, _ in pairs if field in ("per_measure", "name")]
         if fixed:
             raise InputError(f"per_measure: {measure}: expected fields that a measure may have alone, found {fixed[0]}")
         if dict(pairs).get("topics") == "same":

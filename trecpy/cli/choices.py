@@ -80,7 +80,12 @@ def add_protocol(parser: argparse.ArgumentParser) -> None:
     add("num_docs", "documents in the collection; only utility asks", type=int, metavar="N")
     add("without_relevant", "topics without a relevant document are kept (default) or dropped")
     add("batch", "mean over means of N topics each", type=int, metavar="N")
-    add("max_grade", "largest grade of the scale; only ERR asks (default 4)", type=int, metavar="N")
+    add(
+        "max_grade",
+        "largest grade of the scale: a higher one is an error (default: any; 4 for ERR)",
+        type=int,
+        metavar="N",
+    )
 
 
 def chosen_protocol(options: argparse.Namespace) -> Protocol:

@@ -68,7 +68,8 @@ class _Evaluator(providers.Evaluator):  # type: ignore[misc]  # as above
     def __init__(self, measures: Sequence[Any], qrels: Any, max_grade: int) -> None:
         asked = {measure: parse_name(measure, "9.0.8") for measure in measures}
         columns = [column for found in asked.values() for column in found]
-        self._evaluator = Evaluator(qrels, columns, compat="9.0.8", topics="both", max_grade=max_grade)
+        per_measure = {"ERR": {"max_grade": max_grade}}
+        self._evaluator = Evaluator(qrels, columns, compat="9.0.8", topics="both", per_measure=per_measure)
         place = {key_of(column): c for c, column in enumerate(self._evaluator.columns)}
         self._places = [(measure, place[key_of(column)]) for measure, (column,) in asked.items()]
         super().__init__(measures, set(self._evaluator.qrels.topics))
