@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 from command import Outcome, trecpy, write
 
 from trecpy.api import evaluate
+from trecpy.checks.findings import CODES
 from trecpy.collection import Qrels, Run
-from trecpy.findings import CODES
 
 QRELS = "".join(f"{t} 0 d{d} {int(d == t)}; " for t in range(1, 5) for d in range(1, 31))[:-2]
 ROWS = [(t, f"d{d}", d, 31.5 - d) for t in range(1, 5) for d in range(1, 31)]
@@ -54,9 +55,22 @@ TIED = lines([(t, d, rank, 5.0 if rank < 4 else score) for t, d, rank, score in 
 
 BROKEN = [
     # code, count, judgements, run, severity, an example
-    ("malformed-line", 2, QRELS, changed(RUN, line3="1 Q0 d3 3 28.5", line9="1"), "error", "line 3: 1 Q0 d3 3 28.5"),
+    ("malformed-line", 2, QRELS, changed(RUN, line3="1 Q0 d3", line9="1"), "error", "line 3: 1 Q0 d3"),
     ("malformed-line", 1, changed(QRELS, line2="1 0 d 2 0"), RUN, "error", "line 2: 1 0 d 2 0"),
-    ("bad-value", 1, QRELS, changed(RUN, line2="1 Q0 d2 2 29,5 tag"), "error", "line 2: 1 Q0 d2 2 29,5 tag"),
+    ("bad-value", 1, QRELS, changed(RUN, line2="1 Q0 d2 2 high tag"), "error", "line 2: 1 Q0 d2 2 high tag"),
+    ("decimal-comma", 1, QRELS, changed(RUN, line2="1 Q0 d2 2 29,5 tag"), "error", "line 2: 1 Q0 d2 2 29,5 tag"),
+    ("decimal-comma", 1, changed(QRELS, line1="1 0 d1 1,0"), RUN, "error", "line 1: 1 0 d1 1,0"),
+    ("missing-tag", 120, QRELS, RUN.replace(" tag", ""), "error", "line 1: 1 Q0 d1 1 30.5"),
+    ("missing-iter", 120, QRELS, RUN.replace(" Q0", ""), "error", "line 1: 1 d1 1 30.5 tag"),
+    ("missing-iter", 1, changed(QRELS, line1="1 d1 1"), RUN, "error", "line 1: 1 d1 1"),
+    ("spaces-in-ids", 1, QRELS, changed(RUN, line2="1 Q0 my d2 2 29.5 tag"), "error",
+     "line 2: 1 Q0 my d2 2 29.5 tag"),
+    ("spaces-in-ids", 2, QRELS, changed(RUN, line2="1 Q0 a b d2 2 29.5 tag", line3="1 Q0 Story 2 3 28.5 tag"), "error",
+     "line 2: 1 Q0 a b d2 2 29.5 tag"),
+    ("spaces-in-ids", 30, QRELS, RUN.replace("1 Q0 d", "my topic Q0 d"), "error",
+     "line 1: my topic Q0 d1 1 30.5 tag"),
+    ("spaces-in-ids", 1, QRELS, changed(RUN, line2="1 Q0 my d2 2 29.5"), "error", "line 2: 1 Q0 my d2 2 29.5"),
+    ("spaces-in-ids", 1, changed(QRELS, line2="1 0 my d2 0"), RUN, "error", "line 2: 1 0 my d2 0"),
     ("bad-value", 1, changed(QRELS, line2="1 0 d2 x"), RUN, "error", "line 2: 1 0 d2 x"),
     ("nan-score", 1, QRELS, changed(RUN, line2="1 Q0 d2 2 nan tag"), "error", "line 2: 1 Q0 d2 2 nan tag"),
     ("infinite-score", 2, QRELS, changed(RUN, line1="1 Q0 d1 1 inf tag", line31="2 Q0 d1 1 1e999 tag"), "warning",
@@ -70,6 +84,8 @@ BROKEN = [
     ("odd-id", 1, changed(QRELS, line1="1 0 e\u0301 1"), RUN, "warning", "line 1: 1 0 e\u0301 1"),
     ("duplicate-judgement", 1, changed(QRELS, line2="1 0 d1 1"), RUN, "error", "line 2: 1 0 d1 1"),
     ("fractional-level", 1, changed(QRELS, line1="1 0 d1 0.5"), RUN, "error", "line 1: 1 0 d1 0.5"),
+    ("fractional-level", 1, changed(QRELS, line1="1 0 d1 1.0"), RUN, "error", "line 1: 1 0 d1 1.0"),
+    ("bad-value", 1, changed(QRELS, line1="1 0 d1 inf"), RUN, "error", "line 1: 1 0 d1 inf"),
     ("negative-level", 1, changed(QRELS, line2="1 0 d2 -2"), RUN, "note", "line 2: 1 0 d2 -2"),
     ("huge-level", 1, changed(QRELS, line1="1 0 d1 1000"), RUN, "warning", "line 1: 1 0 d1 1000"),
     ("no-relevant", 1, changed(QRELS, line1="1 0 d1 0"), RUN, "note", "topic '1'"),
@@ -82,12 +98,16 @@ BROKEN = [
      "warning", "line 1: 1 Q0 d1 2 30.5 tag"),
     ("several-tags", 1, QRELS, changed(RUN, line40="2 Q0 d10 10 21.5 other"), "warning",
      "line 40: 2 Q0 d10 10 21.5 other"),
+    ("constant-rank", 120, QRELS, lines([(t, d, 0, score) for t, d, _, score in ROWS]), "note",
+     "line 1: 1 Q0 d1 0 30.5 tag"),
     ("extra-columns", 1, QRELS, changed(RUN, line2="1 Q0 d2 2 29.5 my tag"), "note", "line 2: 1 Q0 d2 2 29.5 my tag"),
+    ("extra-columns", 1, QRELS, changed(RUN, line2="1 Q0 d2 2 29.5 tag 2"), "note", "line 2: 1 Q0 d2 2 29.5 tag 2"),
     ("short-ranking", 1, QRELS, lines(ROWS[:-1]), "note", "topic '4': 29 of 30"),
     ("missing-topic", 1, QRELS, lines(ROWS[:-30]), "warning", "topic '4'"),
     ("unjudged-topic", 1, "; ".join(QRELS.split("; ")[:-30]), RUN, "note", "topic '4'"),
     ("self-hit", 1, QRELS, changed(RUN, line2="1 Q0 1 2 29.5 tag"), "warning", "line 2: 1 Q0 1 2 29.5 tag"),
-    ("unjudged-documents", 1, QRELS, changed(RUN, line2="1 Q0 x 2 29.5 tag"), "note", "topic '1': 5% of the first 20"),
+    ("unjudged-documents", 1, QRELS, changed(RUN, line2="1 Q0 x 2 29.5 tag"), "note",
+     "topic '1', rank 2: line 2: 1 Q0 x 2 29.5 tag"),
     ("near-id", 1, QRELS, changed(RUN, line2="1 Q0 D002 2 29.5 tag"), "warning",
      "docno 'D002' in the run, 'd2' in the judgements"),
     ("near-id", 4, QRELS, lines([(f"0{t}", *rest) for t, *rest in ROWS]), "error",
@@ -117,7 +137,7 @@ def test_a_broken_file_is_found_out(
 
 
 def test_each_code_is_tested() -> None:
-    assert {code for code, *_ in BROKEN} | {"split-topic"} == set(CODES)
+    assert {code for code, *_ in BROKEN} | {"split-topic", "fewer-than-others"} == set(CODES)
 
 
 def test_topics_that_are_not_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,6 +188,54 @@ def test_the_report_in_words(tmp_path: Path) -> None:
     ]
 
 
+def test_runs_are_compared_with_each_other(tmp_path: Path) -> None:
+    """A topic is short where another run has more; one that has a document twice is not longer for that."""
+    qrels, _ = write(tmp_path, QRELS)
+    runs = {
+        "whole": RUN,
+        "cut": lines([row for row in ROWS if row[2] <= (30 if row[0] == 1 else 10)]),
+        "twice": changed(RUN, line1="1 Q0 d1 1 30.5 tag; 1 Q0 d1 1 30.5 tag"),
+        "lacking": lines([row for row in ROWS if row[0] < 4]),
+    }
+    for name, run in runs.items():
+        (tmp_path / name).write_text(run.replace("; ", "\n"))
+    outcome = trecpy("check", "--json", qrels, *(str(tmp_path / name) for name in runs), str(tmp_path / "nowhere"))
+    found = [{each["code"]: each for each in report["findings"]} for report in json.loads(outcome.out)]
+    assert ["fewer-than-others" in each for each in found] == [False, False, True, False, False, False]
+    assert found[2]["fewer-than-others"]["count"] == 3
+    assert found[2]["fewer-than-others"]["examples"] == [f"topic '{t}': 10, another run 30" for t in (2, 3, 4)]
+    assert "short-ranking" not in found[3]
+    assert trecpy("check", qrels, str(tmp_path / "whole"), str(tmp_path / "lacking")).code == 3  # it lacks a topic
+
+
+def test_where_unjudged_documents_stand(tmp_path: Path) -> None:
+    """Shares are of what is retrieved, not of the cutoff."""
+    rows = [(t, f"x{d}" if d == 2 * t else f"d{d}", d, 31.5 - d) for t, _, d, _ in ROWS if d <= 10]
+    finding = findings(tmp_path, QRELS, lines(rows))["unjudged-documents"]
+    assert finding["count"] == 4
+    assert finding["detail"] == (
+        "2 of 20 at 5 (10.0%), 4 of 40 at 10 (10.0%), 4 of 40 at 20 (10.0%), of 4 topics; "
+        "the first stands at rank 5 in the median of 4 topics"
+    )
+    assert finding["examples"] == [
+        f"topic '{t}', rank {2 * t}: line {(t - 1) * 10 + 2 * t}: {t} Q0 x{2 * t} {2 * t} {31.5 - 2 * t} tag"
+        for t in (1, 2, 3)
+    ]
+
+
+def test_a_file_that_is_not_there_is_a_finding_and_the_others_are_checked(tmp_path: Path) -> None:
+    qrels, run = write(tmp_path, QRELS, RUN)
+    for paths in ((qrels, str(tmp_path / "no"), run), (str(tmp_path / "no"), run, run), (qrels, str(tmp_path), run)):
+        outcome = trecpy("check", "--json", *paths)
+        assert outcome.code == 2
+        reports = json.loads(outcome.out)
+        assert [report["file"] for report in reports] == list(paths)
+        (wrong,) = (report for report in reports if report["file"] not in (qrels, run))
+        assert [each["code"] for each in wrong["findings"]] == ["unreadable"]
+        assert "cannot be read" in wrong["findings"][0]["examples"][0]
+        assert all(report["records"] == 120 for report in reports if report is not wrong)
+
+
 def test_judgements_alone_and_runs_without_readable_judgements(tmp_path: Path) -> None:
     qrels, run = write(tmp_path, QRELS, changed(RUN, line2="1 Q0 d2 2 nan tag"))
     assert trecpy("check", qrels).code == 0
@@ -194,13 +262,16 @@ def test_tables_are_checked_too(suffix: str, tmp_path: Path) -> None:
 
 def test_a_cleaned_copy_has_no_such_findings_and_scores_alike(tmp_path: Path) -> None:
     run = changed(
-        RUN, line1="\ufeff1 Q0 d1 2 30.5 tag; 1 Q0 d1 2 30.5 tag", line2="1 Q0 d2 1 29.5 tag x", line5="# kept"
+        RUN, line1="\ufeff1 Q0 d1 1 30.5 tag; 1 Q0 d1 1 30.5 tag", line2="1 Q0 d2 2 29.5 tag x", line5="# kept"
     )
     qrels = "\ufefftopic iter docno relevance; 1 0 d1 1; " + QRELS + "; "
     outcome = check(tmp_path, qrels, run, "--fix", str(tmp_path / "clean"))
     assert outcome.code == 2
     copies = str(tmp_path / "clean" / "qrels"), str(tmp_path / "clean" / "run")
-    assert [line.split(":")[0] for line in outcome.said] == list(copies)
+    assert outcome.said == [
+        f"{copies[0]}: mended byte-order-mark (1), header (1), duplicate-judgement (1), blank-line (1)",
+        f"{copies[1]}: mended byte-order-mark (1), duplicate-document (1), extra-columns (1)",
+    ]
     (judged, ranked) = json.loads(trecpy("check", "--json", *copies).out)
     assert judged["findings"] == []
     assert [each["code"] for each in ranked["findings"]] == ["short-ranking"]  # a comment stands for the fifth line
@@ -228,6 +299,45 @@ def test_what_has_no_right_answer_stays(tmp_path: Path) -> None:
     expected[6] = "1 Q0 d7 7 24.5 t"
     assert copied == expected
     assert not (tmp_path / "clean" / "qrels").exists()
+    assert outcome.said == [
+        f"{tmp_path}/clean/run: mended extra-columns (1); has still malformed-line, nan-score, "
+        "duplicate-document, several-tags"
+    ]
+
+
+def test_what_has_only_several_right_answers_is_not_copied(tmp_path: Path) -> None:
+    twice = changed(RUN, line2="1 Q0 d1 2 29.5 tag")
+    distances = lines([(t, d, rank, -score) for t, d, rank, score in ROWS])
+    for run, code in ((twice, "duplicate-document"), (distances, "rank-contradicts-score")):
+        outcome = check(tmp_path, QRELS, run, "--fix", str(tmp_path / "clean"))
+        assert outcome.said == [f"{tmp_path}/run: not copied: nothing in it has one right answer ({code})"]
+        assert not (tmp_path / "clean" / "run").exists()
+        assert findings(tmp_path, QRELS, run)[code]["fixable"] == 0
+    assert findings(tmp_path, QRELS, distances)["rank-contradicts-score"]["detail"].startswith("they do everywhere")
+    both = changed(RUN, line2="1 Q0 d1 2 29.5 tag; 1 Q0 d1 2 29.5 tag")
+    assert check(tmp_path, QRELS, both, "--fix", str(tmp_path / "clean")).said == [
+        f"{tmp_path}/clean/run: mended duplicate-document (1); has still duplicate-document"
+    ]
+    spaced = changed(RUN, line2="1 Q0 my doc 2 29.5 tag", line3="1 Q0 d3 3 28.5 tag x")
+    assert check(tmp_path, QRELS, spaced, "--fix", str(tmp_path / "clean")).code == 2
+    assert "1 Q0 my doc 2 29.5 tag\n1 Q0 d3 3 28.5 tag\n" in (tmp_path / "clean" / "run").read_text()
+
+
+def test_copies_never_write_over_each_other(tmp_path: Path) -> None:
+    qrels, _ = write(tmp_path, QRELS)
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, None, "\ufeff" + RUN)
+    runs = [str(tmp_path / name / "run") for name in "ab"]
+    outcome = trecpy("check", qrels, *runs, "--fix", str(tmp_path / "clean"))
+    assert (outcome.code, outcome.out) == (1, b"")
+    assert outcome.said == [
+        f"error: --fix: expected files of different names, as their copies have them, found {runs[0]} and {runs[1]}"
+    ]
+    assert not (tmp_path / "clean").exists()
+    os.mkfifo(tmp_path / "pipe")
+    outcome = trecpy("check", qrels, str(tmp_path / "pipe"), "--fix", str(tmp_path / "clean"))
+    assert outcome.said == [f"error: --fix: expected files, found {tmp_path}/pipe, which can be read once only"]
 
 
 def test_a_copy_is_compressed_as_the_file_is_and_never_the_file_itself(tmp_path: Path) -> None:
@@ -237,7 +347,7 @@ def test_a_copy_is_compressed_as_the_file_is_and_never_the_file_itself(tmp_path:
     assert trecpy("check", qrels, str(path), "--fix", str(tmp_path / "clean")).code == 2
     assert gzip.decompress((tmp_path / "clean" / "run.gz").read_bytes()).decode() == RUN.replace("; ", "\n") + "\n"
     outcome = trecpy("check", qrels, str(path), "--fix", str(tmp_path))
-    assert (outcome.code, outcome.said) == (1, [f"error: --fix: expected another folder than that of {path}"])
+    assert (outcome.code, outcome.said) == (1, [f"error: --fix: expected another folder than that of {qrels}"])
     assert trecpy("check", "-", "--fix", str(tmp_path / "clean"), stdin=QRELS.encode()).said == [
         "error: --fix: expected files, found standard input"
     ]

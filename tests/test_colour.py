@@ -12,22 +12,24 @@ from trecpy.cli.colour import painted
 
 @pytest.fixture
 def command(tmp_path: Path) -> list[str]:
-    """A check whose output names a warning; the second run's name is an error on standard error."""
-    return [sys.executable, "-m", "trecpy", "check", *write(tmp_path, "1 0 a 1; 2 0 a 1", "1 Q0 a 1 1 t"), "nowhere"]
+    """A check whose output names a warning; that a file stands where copies should go is an error on standard error."""
+    qrels, run = write(tmp_path, "1 0 a 1; 2 0 a 1", "1 Q0 a 1 1 t behind")
+    return [sys.executable, "-m", "trecpy", "check", qrels, run, "--fix", qrels]
 
 
 def test_severities_have_colours_on_a_terminal(command: list[str]) -> None:
     code, _, seen = at_terminal(command, both=True)
     assert code == 2
     assert b"  \x1b[33mwarning\x1b[0m: missing-topic (1)" in seen
-    assert b"trecpy: \x1b[31merror\x1b[0m: nowhere: cannot be read" in seen
+    assert b"trecpy: \x1b[31merror\x1b[0m: /" in seen
+    assert b"qrels: cannot be written: file exists" in seen
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_colours_can_be_refused(command: list[str], variables: dict[str, str]) -> None:
     _, _, seen = at_terminal(command, both=True, **variables)
     assert b"  warning: missing-topic (1)" in seen
-    assert b"trecpy: error: nowhere" in seen
+    assert b"trecpy: error: /" in seen
     assert b"\x1b" not in seen
 
 

@@ -162,6 +162,10 @@ class Block:
         alike = np.flatnonzero(self.hashes == hashes[topic]).tolist()
         kept = np.ones(len(topic), bool)
         kept[[record for record in alike if self.docno(record) == self.topics[topic[record]]]] = False
+        return self.only(kept)
+
+    def only(self, kept: Flags) -> "Block":
+        """The same with some of its records. kept: bool[N]"""
         starts = starts_within(kept, self.starts)
         spans, hashes, scores = self.spans[kept], self.hashes[kept], self.scores[kept]
         return Block(self.topics, starts, self.data, spans, hashes, scores, self.before)

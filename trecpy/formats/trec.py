@@ -8,14 +8,14 @@ and notes each kind of mistake once, with its place and how often it came; `stri
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trecpy import packed
 from trecpy.errors import FileError, FormatError, ZScoreError
+from trecpy.formats.faults import Faults, Place
 from trecpy.formats.source import Lines, Source
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
@@ -93,21 +93,6 @@ RUN_LAYOUT = Layout(
     "topic iter docno rank score tag", "score", exact=False, integer=False, comments=kernel.HASH_INDENTED, blanks=True
 )
 MSMARCO_LAYOUT = Layout("topic docno rank", "rank", exact=True, integer=False, comments=kernel.NO_COMMENTS, blanks=True)
-
-Place = Callable[[], tuple[int, bytes]]  # number and text of a line, which cost too much to work out for each
-
-
-class Faults(Protocol):
-    """Is told of lines that cannot be read, where these are dropped instead of refused."""
-
-    def line(self, found: int, place: Place) -> None:
-        """A line of a wrong number of columns: how many."""
-
-    def value(self, value: float, place: Place) -> None:
-        """A value that is no number: NaN, or what trec_eval makes of it."""
-
-    def again(self) -> None:
-        """The file is read again from its beginning."""
 
 
 class Records:
@@ -307,7 +292,7 @@ class Reader:
             if ends is None:
                 ends = np.flatnonzero(self.lines.data[start:stop] == ord("\n"))
             end = start + int(ends[line - 1])
-            self.faults.line(found, partial(self._place, end))
+            self.faults.line(found, self.place(end))
             begin = end + 1
         self.odd.comments = int(self._state[kernel.COMMENT_TOPICS])
 
@@ -347,10 +332,11 @@ class Reader:
             self.tag = self.lines.data[at : at + size].tobytes()
         return int(status)
 
-    def _place(self, place: int) -> tuple[int, bytes]:
-        """Number and text, at most 1,000 bytes of it, of the line that data[place] belongs to."""
+    def place(self, place: int) -> Place:
+        """The line that data[place] belongs to."""
         begin = self.lines.line_start(place)
-        return self.lines.line(place), self.lines.data[begin : begin + 1000].tobytes().split(b"\n")[0]
+        text = self.lines.data[begin : begin + 1000].tobytes().split(b"\n")[0]
+        return Place(lambda: f"line {self.lines.line(place)}", text)
 
     def _begin(self, stop: int) -> int:
         """Look at the first bytes; return where the first line begins."""
@@ -398,7 +384,7 @@ class Reader:
         )
         if wrong and self.faults is not None:
             value = self.records.level[record] if self.layout.integer else self.records.score[record]
-            self.faults.value(float(value), partial(self._place, place))
+            self.faults.value(float(value), self.place(place))
             return True
         if wrong:
             fraction = self.layout.integer and not strtod(text)[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from trecpy.cli.choices import add_file_formats, whole_number
@@ -14,13 +14,14 @@ from trecpy.errors import FileError, UsageError
 from trecpy.text import plural, shown
 
 if TYPE_CHECKING:
+    from trecpy.checks.findings import Finding, Findings
     from trecpy.cli.main import Streams
-    from trecpy.findings import Finding, Findings
     from trecpy.formats.source import Source
 
 DESCRIPTION = """\
 Look for what is wrong or odd in judgements and runs: each finding with its code, count, three examples, what it does to
-scores and what to do. Each run is read once, in parts. Exit code: 0 nothing, or notes only; 3 warnings; 2 errors."""
+scores and what to do. Each run is read once, in parts; several are compared with each other too. Exit code: 0 nothing,
+or notes only; 3 warnings; 2 errors."""
 EXAMPLES = """\
   trecpy check qrels.txt run.txt
   trecpy check --depth 1000 qrels.txt *.run
@@ -37,33 +38,49 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("runs", metavar="RUN", nargs="*", help="runs; '-' is standard input")
     add("--depth", type=whole_number, metavar="N", help="documents that each topic should have")
     add("--json", action="store_true", help="print a list of files and findings as JSON")
-    add("--fix", metavar="DIR", help="write a copy of each file with findings that have one right answer into DIR")
+    add("--fix", metavar="DIR", help="write a copy of each TREC file in which something has one right answer into DIR")
     add_file_formats(parser)
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Check, print. Returns the exit code of the worst finding."""
-    from trecpy.checking import check_qrels, check_run
+    from trecpy.checks.depths import Depths
+    from trecpy.checks.findings import Findings
+    from trecpy.checks.qrels import check_qrels
+    from trecpy.checks.runs import Sizes, check_run
     from trecpy.cli.runs import check_stdin
 
     paths = [options.qrels, *options.runs]
     check_stdin(paths)
-    if options.fix is not None and "-" in paths:
-        raise UsageError("--fix: expected files, found standard input")
-    found, judged = check_qrels(_opened(options.qrels, streams), options.qrels_format)
-    reports = [found]
-    _report(found, options, streams)
+    if options.fix is not None:
+        _check_copies(paths, options.fix)
+    try:
+        found, judged = check_qrels(_opened(options.qrels, streams), options.qrels_format)
+    except FileError as error:
+        found, judged = Findings.of_unreadable(_name(options.qrels), "qrels", error), None
+    reports, depths = [found], Depths()
     for path in options.runs:
-        found = check_run(_opened(path, streams), options.run_format, judged, options.depth)
+        try:
+            found, sizes = check_run(_opened(path, streams), options.run_format, judged, options.depth)
+        except FileError as error:
+            found, sizes = Findings.of_unreadable(_name(path), "run", error), Sizes()
         reports.append(found)
-        _report(found, options, streams)
+        depths.add(sizes)
+    depths.conclude(reports[1:])
     if options.json:
         streams.write(json.dumps(list(map(_record, reports)), indent=1).encode() + b"\n")
+    else:
+        for found in reports:
+            _report(found, streams)
     if options.fix is not None:
         for path, found in zip(paths, reports, strict=True):
             _fix(path, found, options.fix, streams)
     codes = [_EXIT_CODES[found.worst] for found in reports]
     return 2 if 2 in codes else max(codes)
+
+
+def _name(path: str) -> str:
+    return "standard input" if path == "-" else shown(path)
 
 
 def _opened(path: str, streams: Streams) -> Source:
@@ -74,9 +91,7 @@ def _opened(path: str, streams: Streams) -> Source:
     return Source.open(given, twice=True) if given is path else Source(given, "standard input", twice=True)
 
 
-def _report(found: Findings, options: argparse.Namespace, streams: Streams) -> None:
-    if options.json:
-        return
+def _report(found: Findings, streams: Streams) -> None:
     findings = found.sorted()
     noun = "judgement" if found.kind == "qrels" else "document"
     sizes = f"{plural(found.records, noun)} of {plural(found.topics, 'topic')}"
@@ -88,7 +103,7 @@ def _report(found: Findings, options: argparse.Namespace, streams: Streams) -> N
 
 
 def _lines(finding: Finding) -> Iterator[str]:
-    from trecpy.findings import CODES
+    from trecpy.checks.findings import CODES
 
     code = CODES[finding.code]
     yield f"  {finding.severity}: {finding.code} ({finding.count:,}): {code.what}"
@@ -99,7 +114,7 @@ def _lines(finding: Finding) -> Iterator[str]:
 
 
 def _record(found: Findings) -> dict[str, object]:
-    from trecpy.findings import CODES
+    from trecpy.checks.findings import CODES
 
     findings = [
         {
@@ -111,7 +126,7 @@ def _record(found: Findings) -> dict[str, object]:
             "effect": CODES[each.code].effect,
             "detail": each.detail,
             "remedy": CODES[each.code].remedy,
-            "fixable": CODES[each.code].fixable,
+            "fixable": each.fixable,
         }
         for each in found.sorted()
     ]
@@ -120,29 +135,68 @@ def _record(found: Findings) -> dict[str, object]:
     }  # fmt: skip
 
 
+def _check_copies(paths: Sequence[str], folder: str) -> None:
+    """Refuse to write copies over each other or over what is read. Raises UsageError."""
+    copies: dict[str, str] = {}
+    for path in paths:
+        if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+            found = "standard input" if path == "-" else f"{shown(path)}, which can be read once only"
+            raise UsageError(f"--fix: expected files, found {found}")
+        copy = _copy_of(path, folder)
+        if copy in copies:
+            raise UsageError(
+                f"--fix: expected files of different names, as their copies have them, found {shown(copies[copy])} and "
+                f"{shown(path)}"
+            )
+        copies[copy] = path
+        for each in paths:
+            if os.path.exists(copy) and os.path.exists(each) and os.path.samefile(each, copy):
+                raise UsageError(f"--fix: expected another folder than that of {shown(each)}")
+
+
+def _copy_of(path: str, folder: str) -> str:
+    return os.path.join(folder, os.path.basename(path))
+
+
+class _Unchanged(Exception):
+    """Nothing was mended, so that no copy is wanted."""
+
+
 def _fix(path: str, found: Findings, folder: str, streams: Streams) -> None:
-    """Write a cleaned copy where there is something to clean."""
+    """Write a cleaned copy where something can be mended, and say what was."""
+    from trecpy.checks.mending import Mending
     from trecpy.cli.targets import of_name, target
-    from trecpy.findings import CODES
     from trecpy.formats.source import Source, reason
     from trecpy.formats.write import compressing
-    from trecpy.mending import mended
 
-    fixed = [each.code for each in found.sorted() if CODES[each.code].fixable]
-    if not fixed or not found.lines:
+    left = [each.code for each in found.sorted() if each.severity != "note"]
+    if not any(each.fixable for each in found.sorted()):
+        if left:
+            streams.warn(f"{found.name}: not copied: nothing in it has one right answer ({', '.join(left)})")
         return
-    copy = os.path.join(folder, os.path.basename(path))
+    if not found.lines:
+        streams.warn(f"{found.name}: not copied: expected a TREC file, which 'trecpy convert' makes of others")
+        return
+    copy = _copy_of(path, folder)
     try:
         os.makedirs(folder, exist_ok=True)
-        if os.path.exists(copy) and os.path.samefile(path, copy):
-            raise UsageError(f"--fix: expected another folder than that of {shown(path)}")
     except OSError as error:
         raise FileError(f"{shown(folder)}: cannot be written: {reason(error)}") from None
     compression = of_name(path)[1]
-    with Source.open(path) as source, target(copy, streams) as file:
-        packed = file if compression is None else compressing(file, compression)
-        for line in mended(source, found):
-            packed.write(line)
-        if packed is not file:
-            packed.close()
-    streams.warn(f"{shown(copy)}: written without {', '.join(fixed)}, as far as there is one right answer")
+    try:
+        with Source.open(path) as source, target(copy, streams) as file:
+            packed = file if compression is None else compressing(file, compression)
+            mending = Mending(source, found)
+            for line in mending.lines():
+                packed.write(line)
+            if not mending.mended.total():
+                raise _Unchanged
+            if packed is not file:
+                packed.close()
+    except _Unchanged:
+        streams.warn(f"{found.name}: not copied: nothing in it has one right answer ({', '.join(left)})")
+        return
+    mended = {code: count for code, count in mending.mended.items() if count}
+    said = f"{shown(copy)}: mended {', '.join(f'{code} ({count:,})' for code, count in mended.items())}"
+    stays = [code for code in left if mended.get(code, 0) < found.count(code)]
+    streams.warn(said + (f"; has still {', '.join(stays)}" if stays else ""))

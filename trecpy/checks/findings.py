@@ -14,7 +14,8 @@ class Code:
     """
     One kind of finding.
 
-    what: it is; effect: on scores; remedy: what to do; fixable: it has one right answer, which --fix writes
+    what: it is; effect: on scores; remedy: what to do
+    fixable: it has one right answer, in all cases or some, which --fix writes
     """
 
     severity: Severity
@@ -31,6 +32,14 @@ CODES = {
     "malformed-line": Code("error", "lines with a wrong number of columns",
         "trec_eval and trecpy refuse the file; readers that pass them over lose documents",
         "write ids without blanks, and all the columns"),
+    "spaces-in-ids": Code("error", "lines whose ids hold spaces, so that rank and score, or level, are further right",
+        "trec_eval reads another column as the score, in silence; documents are lost or take each other's place",
+        "write ids without spaces in all files"),
+    "missing-iter": Code("error", "lines without the second column (Q0 or 0)",
+        "trec_eval and trecpy refuse the file", "write topic, Q0 or 0, docno, ... on every line"),
+    "decimal-comma": Code("error", "scores or levels with a comma in the place of the point",
+        "trec_eval reads what stands before it, in silence: 29,5 is 29; trecpy refuses it",
+        "write points: print numbers without a locale (LC_ALL=C)"),
     "bad-value": Code("error", "scores or levels that are no numbers",
         "trec_eval reads what the text begins with, else 0, in silence; trecpy refuses it",
         "write plain decimal numbers"),
@@ -62,6 +71,8 @@ CODES = {
         "they score 0 in nearly every measure and pull means down",
         "drop them from the judgements if that is not meant"),
     # Runs
+    "missing-tag": Code("error", "lines without the last column, the run tag",
+        "trec_eval and trecpy refuse the file", "write a run tag, any word, behind each score"),
     "nan-score": Code("error", "scores that are NaN",
         "their place in the ranking is undefined: tools rank them first, last or in between; trecpy refuses them",
         "find out why the system gave none; leave the document out, or give it the lowest score"),
@@ -69,7 +80,7 @@ CODES = {
         "they stand above or below all others and tie among themselves", "write finite scores"),
     "duplicate-document": Code("error", "a document twice in a topic's ranking",
         "trec_eval and trecpy refuse the topic; tools that do not can score above 1",
-        "keep one; --fix drops those with the same score, --duplicates first or max scores the run as it is",
+        "keep one; --fix drops those of the same score only, --duplicates first or max scores the run as it is",
         fixable=True),
     "split-topic": Code("note", "lines of a topic that are not together",
         "none; the file is read twice and held in memory", "sort the lines by topic", fixable=True),
@@ -81,13 +92,19 @@ CODES = {
         "say which generation a number is from (--compat)"),
     "rank-contradicts-score": Code("warning", "ranks in another order than the scores",
         "nearly every tool ranks by score and ignores the rank column: what is scored is not the ranking as written",
-        "if ranks are right, write scores that fall with them; --fix writes ranks by score", fixable=True),
+        "find out which is right; if ranks are, write scores that fall with them (of distances, with a minus)"),
+    "constant-rank": Code("note", "a rank column that says the same everywhere",
+        "none for tools that rank by score, nearly all; one that ranks by rank has no ranking to score",
+        "write ranks from 1 in each topic"),
     "several-tags": Code("warning", "more than one run tag",
         "none on scores; the last line's is printed, and the file may hold several runs", "split the file by run"),
     "extra-columns": Code("note", "columns behind the run tag",
         "none; a tag with blanks is legal for trec_eval and refused elsewhere", "drop them", fixable=True),
     "short-ranking": Code("warning", "topics with fewer documents than asked for, or than most topics of the run",
         "recall and all measures at deeper cutoffs are lower than the system's", "write as many for every topic"),
+    "fewer-than-others": Code("warning", "topics with fewer documents than another run here has",
+        "recall and all measures at deeper cutoffs favour the longer ranking: such scores are not comparable",
+        "compare runs of one depth, or measures with a cutoff that all of them reach (--depth cuts all)"),
     "missing-topic": Code("warning", "judged topics that the run lacks",
         "with -c, and by trecpy's default, they count as 0; without it they are left out of the means",
         "run the system on them, or say that it failed"),
@@ -96,7 +113,7 @@ CODES = {
     "self-hit": Code("warning", "documents whose id is the topic's",
         "where topics are documents (ArguAna, Quora) the topic finds itself, which is never judged relevant",
         "drop them, or score with --ignore-self"),
-    "unjudged-documents": Code("note", "documents without a judgement among the first 20",
+    "unjudged-documents": Code("note", "documents without a judgement among the first 20 of judged topics",
         "they count as nonrelevant, so that the run may be better than its score",
         "report the share (unj), compare only runs of like shares, or score with --judged-only"),
     "near-id": Code("warning", "ids that match the other file's but for case, zeros in front, or encoding",
@@ -107,13 +124,18 @@ CODES = {
 
 @dataclass
 class Finding:
-    """What was found of one code in a file. detail: what it does to this file's scores, where that was measured."""
+    """
+    What was found of one code in a file.
+
+    detail: what it does to this file's scores, where that was measured; fixable: how many have one right answer
+    """
 
     code: str
     severity: Severity
     count: int = 0
     examples: list[str] = field(default_factory=list)
     detail: str = ""
+    fixable: int = 0
 
     @property
     def wants_examples(self) -> bool:
@@ -129,18 +151,32 @@ class Findings:
         self.records = self.topics = 0
         self._found: dict[str, Finding] = {}
 
+    @classmethod
+    def of_unreadable(cls, name: str, kind: str, error: Exception) -> "Findings":
+        """Those of a file that cannot be opened."""
+        found = cls(name, kind)
+        found.add("unreadable", 1, [str(error)])
+        return found
+
     def add(
-        self, code: str, count: int, examples: Iterable[str] = (), detail: str = "", severity: Severity | None = None
+        self,
+        code: str,
+        count: int,
+        examples: Iterable[str] = (),
+        detail: str = "",
+        severity: Severity | None = None,
+        fixable: int | None = None,
     ) -> None:
         """
         Count something found, if `count` is not 0. The first three examples are kept; they are not made in vain.
 
-        severity: instead of the code's.
+        severity: instead of the code's; fixable: how many have one right answer, instead of all or none.
         """
         if not count:
             return
         finding = self._found.setdefault(code, Finding(code, CODES[code].severity))
         finding.count += count
+        finding.fixable += (count if CODES[code].fixable else 0) if fixable is None else fixable
         finding.severity = severity or finding.severity
         finding.detail = detail or finding.detail
         if finding.wants_examples:
@@ -149,18 +185,22 @@ class Findings:
                 if not finding.wants_examples:
                     break
 
-    def add_detail(self, code: str, detail: str, severity: Severity) -> None:
+    def add_detail(self, code: str, detail: str, severity: Severity | None = None) -> None:
         """Say what a finding does, and how bad that is."""
-        self._found[code].detail, self._found[code].severity = detail, severity
+        finding = self._found[code]
+        finding.detail, finding.severity = detail, severity or finding.severity
+
+    def count(self, code: str) -> int:
+        """How many of a code were found."""
+        return self._found[code].count if code in self._found else 0
 
     def wants(self, code: str) -> bool:
         """Are more examples of a code wanted?"""
         return code not in self._found or self._found[code].wants_examples
 
-    def forget(self, codes: Iterable[str]) -> None:
-        """Begin again with these."""
-        for code in codes:
-            self._found.pop(code, None)
+    def forget(self) -> None:
+        """Begin again."""
+        self._found.clear()
 
     def __contains__(self, code: str) -> bool:
         return code in self._found

@@ -1,0 +1,102 @@
+"""Lines that cannot be read, or not as they are meant: what each most likely is, and that as a finding."""
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from trecpy.checks.findings import Findings
+from trecpy.checks.rows import example
+from trecpy.formats.columns import DOCNO_NAMES, LEVEL_NAMES, RANK_NAMES, SCORE_NAMES, TOPIC_NAMES, Kind
+from trecpy.formats.faults import Place
+from trecpy.numbers import strtod
+
+_NAMES = {
+    name.encode() for name in (*TOPIC_NAMES, *DOCNO_NAMES, *LEVEL_NAMES, *SCORE_NAMES, *RANK_NAMES, "iter", "tag")
+}
+_COMMA = re.compile(rb"[+-]?\d+,\d+")
+_BLANKS_OR_SEPARATORS = re.compile(rb"[\s,;]+")
+_RANK, _SCORE, _LEVEL = 3, 4, 3  # columns of TREC's files, from 0
+_RUN_COLUMNS, _QRELS_COLUMNS = 6, 4
+
+
+class Faults:
+    """
+    What readers tell, as findings.
+
+    again: called when the file is read once more, from its beginning
+    """
+
+    def __init__(self, found: Findings, kind: Kind, again: Callable[[], None] = lambda: None) -> None:
+        self._found, self._kind, self._again = found, kind, again
+
+    def line(self, found: int, place: Place) -> None:
+        """A line of a wrong number of columns."""
+        self._add("malformed-line" if found else "blank-line", place)
+
+    def value(self, value: float, place: Place) -> None:
+        """A value that is no number."""
+        self._add("nan-score" if value != value and self._kind == "run" else "bad-value", place)
+
+    def repeated(self, place: Place) -> None:
+        """A topic that an object of JSON has once more."""
+        detail = "a topic that a JSON object has twice is refused by trecpy, and Python's json keeps the last one only"
+        self._found.add("split-topic", 1, self._example("split-topic", place), detail, severity="error")
+
+    def again(self) -> None:
+        """The file is read once more."""
+        self._again()
+
+    def _add(self, code: str, place: Place) -> None:
+        code = self._likely(place) or code
+        self._found.add(code, 1, self._example(code, place))
+
+    def _likely(self, place: Place) -> str | None:
+        """What is wrong, if that can be told."""
+        fields = place.text.split()
+        words = set(_BLANKS_OR_SEPARATORS.split(place.text.removeprefix(b"\xef\xbb\xbf").lower()))
+        if len(words & _NAMES) > 1 and place.where() == "line 1":
+            return "header"
+        return likely_fault(fields, self._kind) if self._found.lines else None
+
+    def _example(self, code: str, place: Place) -> list[str]:
+        return [example(place.where(), place.text)] if self._found.wants(code) else []
+
+
+def likely_fault(fields: Sequence[bytes], kind: Kind) -> str | None:
+    """The code of what is most likely wrong with a line of TREC's that cannot be read; None where nothing tells."""
+    value = _SCORE if kind == "run" else _LEVEL
+    if has_spaces_in_ids(fields, kind):
+        return "spaces-in-ids"
+    if len(fields) > value and _COMMA.fullmatch(fields[value]):
+        return "decimal-comma"
+    if kind == "run" and len(fields) == _RUN_COLUMNS - 1:
+        if _is_number(fields[_RANK]) and _is_number(fields[_SCORE]):
+            return "missing-tag"
+        if _is_number(fields[_RANK - 1]) and _is_number(fields[_SCORE - 1]):
+            return "missing-iter"
+    if kind == "qrels" and len(fields) == _QRELS_COLUMNS - 1 and _is_number(fields[_LEVEL - 1]):
+        return "missing-iter"
+    return None
+
+
+def has_spaces_in_ids(fields: Sequence[bytes], kind: Kind) -> bool:
+    """
+    Do ids with spaces push the columns of a line to the right?
+
+    So it is where the rank and the score, or the level, are no numbers, but those further to the right are. In a run
+    whose docno ends in a number ('Toy Story 2') one is taken for the rank: then an integer and a number follow it, and
+    a tag behind these.
+    """
+    extra = len(fields) - (_RUN_COLUMNS if kind == "run" else _QRELS_COLUMNS)
+    if kind == "qrels":
+        return extra > 0 and not _is_number(fields[_LEVEL]) and _is_number(fields[-1])
+    if extra < 0:
+        return False
+    if not (_is_number(fields[_RANK]) and _is_number(fields[_SCORE])):
+        behind = fields[_RANK + 1 :]
+        return any(_is_number(a) and _is_number(b) for a, b in pairwise(behind))
+    return extra > 0 and fields[_SCORE].isdigit() and _is_number(fields[_SCORE + 1]) and not _is_number(fields[-1])
+
+
+def _is_number(text: bytes) -> bool:
+    return not strtod(text)[1]

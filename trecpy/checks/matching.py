@@ -1,0 +1,57 @@
+"""Ids of a run that match those of the judgements but for case, zeros in front, or encoding."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trecpy.checks.findings import Findings
+from trecpy.checks.ids import compared
+from trecpy.checks.qrels import Judged
+from trecpy.checks.rows import Rows
+from trecpy.text import quoted
+
+_SAMPLE = 10_000  # documents that are looked at
+_MOST_NAMES = 100_000  # judged ones that these are compared with
+_LIKELY = 0.01  # that share of them must nearly match: some collections have ids that differ by case alone
+
+
+class NearIds:
+    """A sample of a run's documents that have no judgement, and whether any has one."""
+
+    def __init__(self, judged: Judged) -> None:
+        self._judged = judged
+        self._near: dict[bytes, str] = {}  # docnos without judgements -> as they are compared
+        self._matched = False
+
+    def see(self, rows: Rows) -> None:
+        """Take some documents."""
+        if len(self._near) >= _SAMPLE and self._matched:
+            return
+        judged = self._judged.hashes
+        places = np.minimum(np.searchsorted(judged, rows.hashes), len(judged) - 1)
+        unmatched = np.flatnonzero(judged[places] != rows.hashes)
+        self._matched = self._matched or len(unmatched) < len(rows.hashes)
+        for docno in map(rows.docno, unmatched[: _SAMPLE - len(self._near)].tolist()):
+            self._near[docno] = compared(docno)
+
+    def conclude(self, missing: Sequence[bytes], unjudged: Sequence[bytes], some: bool, found: Findings) -> None:
+        """missing, unjudged: topics of the judgements only, of the run only; some: are there any of both?"""
+        known = {compared(topic): topic for topic in missing}
+        pairs = [(topic, known[same]) for topic in unjudged if (same := compared(topic)) in known]
+        found.add("near-id", len(pairs), [_said("topic", *pair) for pair in pairs], severity=None if some else "error")
+        if not self._near:
+            return
+        documents = self._judged.qrels.documents
+        known = {compared(name): name for name in map(documents.docno, range(min(len(documents.spans), _MOST_NAMES)))}
+        names = {docno: known[same] for docno, same in self._near.items() if same in known}
+        if len(names) >= _LIKELY * len(self._near):
+            found.add(
+                "near-id",
+                len(names),
+                (_said("docno", *pair) for pair in names.items()),
+                severity=None if self._matched else "error",
+            )
+
+
+def _said(role: str, run: bytes, qrels: bytes) -> str:
+    return f"{role} {quoted(run)} in the run, {quoted(qrels)} in the judgements"

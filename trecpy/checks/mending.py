@@ -1,0 +1,103 @@
+"""A cleaned copy of judgements or a run, for what has one right answer."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from trecpy.checks.findings import Findings
+from trecpy.checks.lines import has_spaces_in_ids
+from trecpy.formats.source import Source, byte_lines
+from trecpy.numbers import strtod
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Mending:
+    """
+    The lines of a TREC file without what can be mended. What cannot stays as it is.
+
+    mended: code -> how many were mended, complete after the last line
+    """
+
+    def __init__(self, source: Source, found: Findings) -> None:
+        """found: what was found in the file."""
+        self.mended: Counter[str] = Counter()
+        self._source, self._found = source, found
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield them. Memory: a topic of a run; all where its lines are not together, or are judgements."""
+        lines = self._lines()
+        if self._found.kind == "qrels":
+            yield from self._judgements(lines)
+        elif "split-topic" in self._found:
+            topics: dict[bytes, list[bytes]] = {}
+            current = b""
+            for topic, line in _with_topics(lines):
+                self.mended["split-topic"] += topic != current and topic in topics
+                current = topic
+                topics.setdefault(topic, []).append(line)
+            for held in topics.values():
+                yield from self._ranking(held)
+        else:
+            current, held = b"", []
+            for topic, line in _with_topics(lines):
+                if topic != current:
+                    yield from self._ranking(held)
+                    current, held = topic, []
+                held.append(line)
+            yield from self._ranking(held)
+
+    def _lines(self) -> Iterator[bytes]:
+        """All lines, without their ends, a byte order mark, and a header."""
+        for number, line in enumerate(byte_lines(self._source)):
+            text = line.rstrip(b"\r\n")
+            if number == 0 and text.startswith(_BOM):
+                text = text.removeprefix(_BOM)
+                self.mended["byte-order-mark"] += 1
+            if number == 0 and "header" in self._found:
+                self.mended["header"] += 1
+            else:
+                yield text
+
+    def _judgements(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        seen: set[tuple[bytes, bytes, float]] = set()
+        for line in lines:
+            fields = line.split()
+            if not fields:
+                self.mended["blank-line"] += 1
+                continue
+            if len(fields) == 4 and line[:1] != b"#" and not strtod(fields[3])[1]:
+                judgement = fields[0], fields[2], strtod(fields[3])[0]
+                if judgement in seen:
+                    self.mended["duplicate-judgement"] += 1
+                    continue
+                seen.add(judgement)
+            yield line + b"\n"
+
+    def _ranking(self, lines: list[bytes]) -> Iterator[bytes]:
+        """The lines of one topic."""
+        seen: set[tuple[bytes, float]] = set()
+        for line in lines:
+            fields = line.split()
+            comment = line.lstrip().startswith(b"#")
+            if comment or len(fields) < 6 or strtod(fields[4])[1] or has_spaces_in_ids(fields, "run"):
+                yield line + b"\n"
+                continue
+            row = fields[2], strtod(fields[4])[0]
+            if row in seen:
+                self.mended["duplicate-document"] += 1
+                continue
+            seen.add(row)
+            if len(fields) > 6:
+                self.mended["extra-columns"] += 1
+                line = b" ".join(fields[:6])
+            yield line + b"\n"
+
+
+def _with_topics(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Each line with its topic; a blank one or a comment with that of the line before."""
+    topic = b""
+    for line in lines:
+        text = line.lstrip()
+        if text and text[:1] != b"#":
+            topic = text.split(None, 1)[0]
+        yield topic, line

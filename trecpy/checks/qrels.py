@@ -1,0 +1,129 @@
+"""What is odd in judgements: small checks over all of them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trecpy.checks.findings import Findings
+from trecpy.checks.ids import odd_ids
+from trecpy.checks.lines import Faults
+from trecpy.checks.rows import Rows, repeated, take_notes
+from trecpy.errors import TrecpyError
+from trecpy.files import all_joined, first_of_each, read_parts
+from trecpy.formats.sniff import layout_of
+from trecpy.formats.source import Source
+from trecpy.formats.trec import JUDGEMENT_LAYOUTS, Reader
+from trecpy.kernels.dtypes import Flags
+from trecpy.names import parse_names
+from trecpy.packed import Qrels, Records, coded
+from trecpy.plan import Plan
+from trecpy.protocol import Protocol
+from trecpy.text import quoted
+
+MEASURES = ("map", "recip_rank", "P_10", "ndcg_cut_10", "recall_1000")
+_HUGE = 100
+_LEVEL = 2  # where the spans of a record have it
+_MOST_DIGITS = 20  # of 64 bits, and a sign
+_PLAIN = np.isin(np.arange(256), list(b"0123456789+-"))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judgements that runs are checked against. hashes: uint64[n], sorted, of the judged documents."""
+
+    plan: Plan
+    hashes: Any
+
+    @property
+    def qrels(self) -> Qrels:
+        """The judgements, each document of a topic once."""
+        assert isinstance(self.plan.judgements, Qrels)
+        return self.plan.judgements
+
+
+def check_qrels(source: Source, layout: str | None) -> tuple[Findings, Judged | None]:
+    """Check judgements; what can be read of them, for the runs, or None."""
+    found = Findings(source.name, "qrels")
+    with source:
+        try:
+            rows = _qrels_rows(source, layout, found)
+        except TrecpyError as error:
+            found.add("unreadable", 1, [str(error)])
+            return found, None
+    if rows is None or not len(rows.topic):
+        found.add("no-records", 1)
+        return found, None
+    found.records, found.topics = len(rows.topic), len(rows.topics)
+    for check in QRELS_CHECKS:
+        check(rows, found)
+    records = Records(rows.topics, rows.topic, rows.data, np.ascontiguousarray(rows.spans[:, :2]), rows.hashes)
+    kept = first_of_each(records)
+    records = replace(records, topic=records.topic[kept], spans=records.spans[kept], hashes=records.hashes[kept])
+    level, grades = coded(rows.values[kept])
+    qrels = Qrels.of(source.name, records, level, grades=grades)
+    without = np.flatnonzero(qrels.count(qrels.code(np.nextafter(0, 1))) == 0)
+    found.add("no-relevant", len(without), (f"topic {quoted(qrels.topics[t])}" for t in without.tolist()))
+    protocol = Protocol(duplicates="first", gains="float" if grades is not None else "level")
+    columns = parse_names(MEASURES, protocol.compat)
+    return found, Judged(Plan(qrels, columns, protocol), np.unique(rows.hashes))
+
+
+def _qrels_rows(source: Source, asked: str | None, found: Findings) -> Rows | None:
+    layout = layout_of(source, "qrels", asked)
+    if layout not in ("trec", "msmarco"):
+        parts = list(read_parts(source, layout, "qrels", fractions=True))
+        if not parts:
+            return None
+        records, values = all_joined(parts)
+        topic, spans = records.topic, records.spans
+        return Rows(records.topics, topic, records.data, spans, records.hashes, values.astype(float), None)
+    found.lines = layout == "trec"
+    form = replace(JUDGEMENT_LAYOUTS["qrels"], integer=False, spans=("level",))
+    faults = Faults(found, "qrels")
+    reader = Reader(source, form, "10.0", strict=True, faults=faults)
+    reader.read_whole()
+    take_notes(list(reader.odd.notes(found.name)), found)
+    records, spans, level = reader.packed(), reader.column("spans"), reader.column("score")
+    kept = np.isfinite(level)
+    for place in spans[~kept, 0].tolist():
+        faults.value(0.0, reader.place(place))
+    # Topics of which no line could be read are none.
+    used, topic = np.unique(records.topic[kept], return_inverse=True)
+    topics = [records.topics[t] for t in used.tolist()]
+    return Rows(topics, topic, records.data, spans[kept], records.hashes[kept], level[kept], reader.lines.line)
+
+
+def duplicate_judgements(rows: Rows, found: Findings) -> None:
+    """A document judged twice."""
+    again, before = repeated(rows)
+    other = int(np.count_nonzero(rows.values[again] != rows.values[before]))
+    detail = f"{other:,} of them with another level" if other else "all say the same again"
+    found.add("duplicate-judgement", len(again), rows.examples(np.sort(again)), detail, fixable=len(again) - other)
+
+
+def levels(rows: Rows, found: Findings) -> None:
+    """Levels that are unusual."""
+    fractional = rows.values != np.trunc(rows.values)
+    if rows.spans.shape[1] > _LEVEL:
+        fractional |= _no_plain_integers(rows)
+    for code, odd in (
+        ("fractional-level", fractional),
+        ("negative-level", rows.values < 0),
+        ("huge-level", rows.values > _HUGE),
+    ):
+        where = np.flatnonzero(odd)
+        found.add(code, len(where), rows.examples(where))
+
+
+def _no_plain_integers(rows: Rows) -> Flags:
+    """bool[N]: levels that are written with more than a sign and digits, or with too many of these."""
+    at, size = rows.spans[:, _LEVEL], rows.spans[:, _LEVEL + 1]
+    odd: Flags = size > _MOST_DIGITS
+    for place in range(min(int(size.max(initial=0)), _MOST_DIGITS)):
+        inside = place < size
+        odd |= inside & ~_PLAIN[rows.data[np.where(inside, at + place, at)]]
+    return odd
+
+
+QRELS_CHECKS = (duplicate_judgements, levels, odd_ids)

@@ -1,0 +1,77 @@
+"""Records of a file as checks see them, and what is shown of them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trecpy.checks.findings import Findings
+from trecpy.kernels.dtypes import Bytes, Integers
+from trecpy.text import quoted, shown
+
+
+@dataclass(frozen=True)
+class Rows:
+    """
+    Records that lie in a file's bytes.
+
+    topics, topic: as Records has them; spans: int64[N, 2 or 6]  place and size of docno, and of rank and tag
+    line: says the line of data[place]; None: it came from a table
+    """
+
+    topics: list[bytes]
+    topic: Integers
+    data: Bytes
+    spans: Integers
+    hashes: Any
+    values: Any
+    line: Callable[[int], int] | None
+
+    def docno(self, row: int) -> bytes:
+        """The docno of a row."""
+        return self.text(row, 0)
+
+    def text(self, row: int, column: int) -> bytes:
+        """One of its spans."""
+        at, size = self.spans[row, column : column + 2]
+        return self.data[at : at + size].tobytes()
+
+    def say(self, row: int) -> str:
+        """The row as an example: its line, or its ids."""
+        if self.line is None:
+            return f"topic {quoted(self.topics[self.topic[row]])}, docno {quoted(self.docno(row))}"
+        return example(f"line {self.line(int(self.spans[row, 0]))}", self.whole(row))
+
+    def whole(self, row: int) -> bytes:
+        """The line that a row stands in, 1,000 bytes of it on each side of its docno."""
+        place = int(self.spans[row, 0])
+        before = self.data[max(0, place - 1000) : place].tobytes().split(b"\n")[-1]
+        return before + self.data[place : place + 1000].tobytes().split(b"\n")[0]
+
+    def examples(self, rows: Iterable[int]) -> Iterator[str]:
+        """Rows as examples, made when asked for."""
+        return (self.say(int(row)) for row in rows)
+
+
+def example(where: str, text: bytes) -> str:
+    """A line, or a row of a table, as an example."""
+    said = shown(text.strip())
+    return f"{where}: {said if len(said) <= 80 else said[:77] + '...'}"
+
+
+def take_notes(notes: Sequence[str], found: Findings) -> None:
+    """What readers say in words."""
+    for note in notes:
+        if "byte order mark" in note:
+            found.add("byte-order-mark", 1, ["line 1"])
+        elif "not together" in note:
+            found.add("split-topic", 1, [note.removeprefix(f"{found.name}:")])
+
+
+def repeated(rows: Rows) -> tuple[Integers, Integers]:
+    """Rows whose document their topic has already, and the rows that had it."""
+    order = np.lexsort((rows.hashes, rows.topic))
+    alike = (np.diff(rows.topic[order]) == 0) & (np.diff(rows.hashes[order]) == 0)
+    places = np.flatnonzero(alike)
+    return order[places + 1], order[places]
