@@ -8,12 +8,14 @@ import numpy as np
 
 from trecpy.errors import FileError, FormatError
 from trecpy.formats.columns import Columns, Kind
+from trecpy.formats.faults import Faults
 from trecpy.formats.sniff import layout_of
 from trecpy.formats.source import Source
 from trecpy.formats.tables import read_columns
-from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT, RunReader, read_judgements
+from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT, RunReader, read_judgements, read_trec_levels
 from trecpy.inputs import Repeated, records_of
 from trecpy.kernels.dtypes import Integers
+from trecpy.numbers import is_double, unheld
 from trecpy.packed import Block, Judgements, Qrels, Records, coded
 from trecpy.protocol import Compat
 from trecpy.text import plural, quoted, shown
@@ -61,13 +63,30 @@ def read_qrels(
     """
     Read judgements in any layout, strictly; and what was odd.
 
-    form, fractions: as formats.trec.read_judgements() has them; asked: a layout, or None
-    twice: a document that is judged again, without levels, counts again
+    form, fractions: as formats.trec.read_judgements() has them; asked, twice: as read_levels() has them
     Raises FileError, FormatError; ParameterError: no such layout.
     """
-    layout = layout_of(source, "qrels", asked) if form == "qrels" else "trec"
-    if layout in ("trec", "msmarco"):
+    if form != "qrels" or layout_of(source, "qrels", asked) in ("trec", "msmarco"):
         return read_judgements(source, form, compat, strict=True, fractions=fractions)
+    records, levels, notes = read_levels(source, fractions, asked, twice)
+    level, grades = coded(levels)
+    return Qrels.of(source.name, records, level, grades=grades), notes
+
+
+def read_levels(
+    source: Source, fractions: bool, asked: str | None, twice: bool = False
+) -> tuple[Records, Any, list[str]]:
+    """
+    Read judgements in any layout, strictly: records, levels just as they are given, int64[N] or float64[N], and notes.
+
+    fractions: may levels be fractions? asked: a layout, or None
+    twice: a document that is judged again, without levels, counts again
+    Raises FileError, FormatError: also a level that 64 bits, or a double where there are fractions, cannot hold.
+    ParameterError: no such layout.
+    """
+    layout = layout_of(source, "qrels", asked)
+    if layout in ("trec", "msmarco"):
+        return read_trec_levels(source, "10.0", fractions)
     parts = list(read_parts(source, layout, "qrels", fractions))
     if not parts:
         raise FormatError(f"{source.name}: has no records: expected judgements")
@@ -80,9 +99,8 @@ def read_qrels(
             records = replace(
                 records, topic=records.topic[kept], spans=records.spans[kept], hashes=records.hashes[kept]
             )
-        levels = levels[kept]
-    level, grades = coded(levels)
-    return Qrels.of(source.name, records, level, grades=grades), notes
+        levels = levels[kept].astype(np.int64)
+    return records, levels, notes
 
 
 def _packed(columns: Columns, name: str) -> Records:
@@ -91,39 +109,68 @@ def _packed(columns: Columns, name: str) -> Records:
 
 
 def _levels(columns: Columns, fractions: bool) -> Any:
-    """Levels as packed.coded() takes them; bool[N] where there are none. Raises FormatError: not an integer."""
+    """
+    Levels as they are: int64[N] where all are integers, else float64[N]; bool[N] where there are none.
+
+    Raises FormatError: not an integer, or one that no double holds beside fractions or behind 64 bits.
+    """
     if columns.values is None:
         return np.ones(len(columns.docnos), bool)
-    values = np.asarray(columns.values)
-    if values.dtype.kind == "i" or (values.dtype.kind == "u" and not np.any(values > 2**63 - 1)):
-        return values.astype(np.int64)
-    values = values.astype(np.float64)
-    integral = (values == np.trunc(values)) & (np.abs(values) < 2.0**63)
-    right = np.isfinite(values) & (integral | fractions)
-    if not right.all():
-        row = int(np.argmin(right))
-        how = "; gains='float' takes fractions as they are" if np.isfinite(values[row]) else ""
-        raise FormatError(f"{columns.where(row)}: expected an integer level, found {columns.values[row]}{how}")
-    return values
+    given = columns.values
+    if isinstance(given, np.ndarray) and given.dtype.kind != "O":
+        if given.dtype.kind == "i" or (given.dtype.kind == "u" and not np.any(given > 2**63 - 1)):
+            return given.astype(np.int64)
+        given = given.tolist()
+    elif set(map(type, given)) == {int} and -(2**63) <= min(given) <= max(given) < 2**63:
+        return np.asarray(given, np.int64)
+    wide = [row for row, value in enumerate(given) if not (value == int(value) and -(2**63) <= value < 2**63)]
+    if not wide:
+        return np.array(list(map(int, given)), np.int64)
+    if not fractions:
+        how = "; gains='float' takes fractions as they are"
+        raise FormatError(f"{columns.where(wide[0])}: expected an integer level, found {given[wide[0]]}{how}")
+    for row, value in enumerate(given):
+        if not is_double(value):
+            raise FormatError(f"{columns.where(row)}: {unheld(value)}")
+    return np.asarray(given, np.float64)
 
 
-def open_run(source: Source, compat: Compat, asked: str | None) -> "RunReader | TableRun":
+def open_run(
+    source: Source, compat: Compat, asked: str | None, faults: Faults | None = None, spans: tuple[str, ...] = ()
+) -> "RunReader | TableRun":
     """
-    Open a run in any layout, to be read strictly when its blocks are asked for. asked: a layout, or None
+    Open a run in any layout, to be read strictly when its blocks are asked for.
 
+    asked: a layout, or None; faults: is told of what cannot be read, which is dropped then instead of refused
+    spans: columns of a TREC file whose places are kept, as formats.trec.Layout has them
     Raises FileError, FormatError: the layout cannot be told. ParameterError: no such layout.
     """
     layout = layout_of(source, "run", asked)
     if layout in ("trec", "msmarco"):
-        return RunReader(source, compat, strict=True, layout=RUN_LAYOUT if layout == "trec" else MSMARCO_LAYOUT)
+        columns = replace(RUN_LAYOUT, spans=spans) if layout == "trec" else MSMARCO_LAYOUT
+        return RunReader(source, compat, strict=True, layout=columns, faults=faults)
+    return TableRun(source, lambda: read_parts(source, layout, "run", faults=faults), faults)
 
-    return TableRun(source, lambda: read_parts(source, layout, "run"))
 
+def read_parts(
+    source: Source, layout: str, kind: Kind, fractions: bool = False, faults: Faults | None = None
+) -> Iterator[Part]:
+    """
+    Yield the rows of a table, packed, with their scores, or levels as packed.coded() takes them.
 
-def read_parts(source: Source, layout: str, kind: Kind, fractions: bool = False) -> Iterator[Part]:
-    """Yield the rows of a table, packed, with their scores, or levels as packed.coded() takes them."""
-    for columns in read_columns(source, layout, kind):
+    faults: is told of rows that cannot be read, which are dropped
+    """
+    beyond, fraction = "", False  # the first level that no double holds; is there one that only a double holds?
+    for columns in read_columns(source, layout, kind, faults):
         values = _levels(columns, fractions) if kind == "qrels" else np.asarray(columns.values, np.float64)
+        if kind == "qrels":
+            fraction = fraction or values.dtype.kind == "f"
+            if values.dtype.kind == "i" and not beyond:
+                large = np.flatnonzero((values > 2**53) | (values < -(2**53))).tolist()
+                row = next((row for row in large if not is_double(int(values[row]))), None)
+                beyond = "" if row is None else f"{columns.where(row)}: {unheld(int(values[row]))}"
+            if beyond and fraction:
+                raise FormatError(beyond)
         yield _packed(columns, source.name), values
 
 
@@ -134,11 +181,11 @@ class TableRun:
     notes: what was odd; tag: empty
     """
 
-    def __init__(self, source: Source, read: Callable[[], Iterator[Part]]) -> None:
-        """read: begins to read the source, which is at its beginning."""
+    def __init__(self, source: Source, read: Callable[[], Iterator[Part]], faults: Faults | None = None) -> None:
+        """read: begins to read the source, which is at its beginning; faults: is told when it is read once more."""
         self.notes: list[str] = []
         self.tag = b""
-        self._source, self._read = source, read
+        self._source, self._read, self._faults = source, read, faults
 
     def __enter__(self) -> "TableRun":
         return self
@@ -163,6 +210,8 @@ class TableRun:
                     "in memory"
                 )
                 self._source.rewind()
+                if self._faults is not None:
+                    self._faults.again()
                 yield Block.of(*all_joined(self._read()))
                 return
             cut = int(np.searchsorted(records.topic, len(records.topics) - 1))

@@ -1,6 +1,9 @@
-"""Int32s as C's strtod and strtol read them: the longest prefix that is one, and what is left behind it."""
+"""Numbers as C's strtod and strtol read them: the longest prefix that is one, and what is left behind it."""
 
 import re
+from decimal import Decimal, InvalidOperation
+
+from trecpy.text import described
 
 _BLANK = rb"[ \t\n\v\f\r]*"
 _DECIMAL = re.compile(_BLANK + rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -9,6 +12,7 @@ _WORD = re.compile(_BLANK + rb"[+-]?(?:inf(?:inity)?|nan(?:\(\w*\))?)", re.IGNOR
 _INTEGER = re.compile(_BLANK + rb"[+-]?\d+")
 
 _LARGEST = 2**63 - 1
+_MOST_DIGITS = 400  # no double has more
 
 
 def strtod(text: bytes) -> tuple[float, bytes]:
@@ -39,3 +43,25 @@ def strtol(text: bytes) -> tuple[int, bytes]:
     magnitude = digits.lstrip(b"+-").lstrip(b"0")
     value = sign * int(magnitude) if 0 < len(magnitude) < 40 else sign * 10**40 * (len(magnitude) > 0)
     return max(-_LARGEST - 1, min(value, _LARGEST)), text[match.end() :]
+
+
+def is_double(value: int | float) -> bool:
+    """Is there a double that is exactly this number?"""
+    try:
+        return float(value) == value
+    except OverflowError:
+        return False
+
+
+def unheld(value: object) -> str:
+    """What is said of a level for which there is none."""
+    return f"expected a level that 64 bits or, beside fractions, a double holds exactly, found {described(value)}"
+
+
+def exact_integer(text: bytes) -> int | None:
+    """The integer that a decimal number is, written with a point and an exponent or without; None: it is none."""
+    try:
+        number = Decimal(text.decode())
+    except (InvalidOperation, UnicodeDecodeError):
+        return None
+    return int(number) if number.is_finite() and number.adjusted() < _MOST_DIGITS and number == int(number) else None

@@ -71,8 +71,9 @@ def check_qrels(source: Source, layout: str | None) -> tuple[Findings, Judged | 
 
 def _qrels_rows(source: Source, asked: str | None, found: Findings) -> Rows | None:
     layout = layout_of(source, "qrels", asked)
+    faults = Faults(found, "qrels")
     if layout not in ("trec", "msmarco"):
-        parts = list(read_parts(source, layout, "qrels", fractions=True))
+        parts = list(read_parts(source, layout, "qrels", fractions=True, faults=faults))
         if not parts:
             return None
         records, values = all_joined(parts)
@@ -80,7 +81,6 @@ def _qrels_rows(source: Source, asked: str | None, found: Findings) -> Rows | No
         return Rows(records.topics, topic, records.data, spans, records.hashes, values.astype(float), None)
     found.lines = layout == "trec"
     form = replace(JUDGEMENT_LAYOUTS["qrels"], integer=False, spans=("level",))
-    faults = Faults(found, "qrels")
     reader = Reader(source, form, "10.0", strict=True, faults=faults)
     reader.read_whole()
     take_notes(list(reader.odd.notes(found.name)), found)

@@ -34,6 +34,8 @@ def duplicate_documents(rows: Rows, found: Findings) -> None:
 
 def ties(rows: Rows, found: Findings) -> None:
     """Equal scores, and those that only 64 bits tell apart."""
+    if not len(rows.topic):  # a topic of a table may have no documents
+        return
     order = np.lexsort((rows.values, rows.topic)) if not _falling(rows) else np.arange(len(rows.topic))
     topic, scores = rows.topic[order], rows.values[order]
     together = np.diff(topic) == 0

@@ -19,12 +19,9 @@ from trecpy.evaluation import score, tie_range
 from trecpy.files import open_run
 from trecpy.formats.sniff import layout_of
 from trecpy.formats.source import Source
-from trecpy.formats.trec import RUN_LAYOUT, RunReader
 from trecpy.kernels.parse import hash_all
 from trecpy.packed import Block
 from trecpy.text import quoted
-
-_RUN_LAYOUT = replace(RUN_LAYOUT, spans=("rank", "tag"))
 
 
 @dataclass
@@ -66,11 +63,8 @@ def check_run(source: Source, layout: str | None, judged: Judged | None, depth: 
     with source:
         try:
             found.lines = layout_of(source, "run", layout) == "trec"
-            if found.lines:
-                faults = Faults(found, "run", state.begin)
-                reader: Any = RunReader(source, "10.0", strict=True, layout=_RUN_LAYOUT, faults=faults)
-            else:
-                reader = open_run(source, "10.0", layout)
+            faults = Faults(found, "run", state.begin)
+            reader = open_run(source, "10.0", layout, faults, spans=("rank", "tag"))
             blocks = state.checked(reader.blocks())
             scores = None
             if judged is None:
@@ -115,9 +109,9 @@ class _Run:
             if spaced is not None:
                 block = block.only(~spaced)
                 block = block.some(np.flatnonzero(np.diff(block.starts)))
-                if not block.topics:
-                    continue
                 rows = _rows(block)
+            if not block.topics:
+                continue
             self.sizes.see(rows)
             for check in RUN_CHECKS:
                 check(rows, self.found)

@@ -9,6 +9,8 @@ from trecpy.text import quoted
 
 Kind = Literal["qrels", "run"]
 
+ROWS = 1 << 16  # of a table at a time
+
 LAYOUTS = {
     "trec": "topic iter docno level, or topic iter docno rank score tag",
     "msmarco": "runs of topic docno rank; judgements as trec has them",

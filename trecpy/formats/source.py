@@ -77,6 +77,7 @@ class Source:
         self._decompressing: Decompressing | None = None
         self._begun = False
         self._ahead = b""  # plain, and peek() has shown it
+        self._whole: IO[bytes] | None = None
 
     def __enter__(self) -> "Source":
         return self
@@ -107,6 +108,9 @@ class Source:
 
     def peek(self, size: int) -> bytes:
         """The next `size` bytes, or as many as there are; they are read again."""
+        if self._whole is not None:
+            self._whole.seek(0)
+            return self._whole.read(size)
         ahead, piece = self._ahead, bytearray(size)
         self._ahead = b""
         while len(ahead) < size and (count := self.readinto(memoryview(piece))):
@@ -128,12 +132,20 @@ class Source:
             )
 
     def seekable(self) -> IO[bytes]:
-        """The plain bytes as a file that can be read at any place: the stream itself, or an unnamed temporary copy."""
+        """
+        The plain bytes as a file that can be read at any place: the stream itself, or an unnamed temporary copy.
+
+        It is the same one when asked for again, and at its beginning. The source is only peeked into then.
+        """
+        if self._whole is not None:
+            self._whole.seek(0)
+            return self._whole
         self.peek(1)
         stream = self._stream
         whole = self._decompressing is None and self._begin == 0
         if whole and isinstance(stream, io.FileIO | io.BytesIO) and stream.seekable():
             stream.seek(0)
+            self._whole = stream
             return stream
         import tempfile
 
@@ -144,6 +156,7 @@ class Source:
             while count := self.readinto(piece):
                 copy.write(piece[:count])
             copy.seek(0)
+            self._whole = copy
         except OSError as error:
             raise FileError(f"{self.name}: there is no room for a temporary copy: {reason(error)}") from None
         return copy

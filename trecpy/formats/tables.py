@@ -1,35 +1,40 @@
-"""Tables of topics, documents and values, some rows at a time: CSV and its kin, JSON, JSON lines, Parquet, Arrow."""
+"""Tables of topics, documents and values, some rows at a time: CSV and its kin, JSON, JSON lines."""
 
 import csv
 import io
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trecpy.errors import FileError, FormatError
-from trecpy.formats.columns import DELIMITERS, Columns, Kind, Places, column_places
-from trecpy.formats.source import Bytes, Source, reason
+from trecpy.formats.arrow import arrow_columns, parquet_columns
+from trecpy.formats.columns import DELIMITERS, ROWS, Columns, Kind, column_places
+from trecpy.formats.faults import Faults, Place
+from trecpy.formats.sieve import Sieve
+from trecpy.formats.source import Bytes, Source
 from trecpy.text import described, quoted
 
-ROWS = 1 << 16  # at a time
 _PIECE = 1 << 22  # characters of JSON at a time
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
-def read_columns(source: Source, layout: str, kind: Kind) -> Iterator[Columns]:
+def read_columns(source: Source, layout: str, kind: Kind, faults: Faults | None = None) -> Iterator[Columns]:
     """
     Yield the rows of a file that is no TREC file. Ranks are yielded as scores, which is their opposite.
 
-    layout: of columns.LAYOUTS. Raises FileError, FormatError: the place is named.
+    layout: of columns.LAYOUTS; faults: is told of rows that cannot be read, which are dropped
+    Raises FileError, FormatError: the place is named.
     """
     if layout in DELIMITERS:
-        return _delimited(source, DELIMITERS[layout], kind)
-    return {"json": _json, "jsonl": _json_lines, "parquet": _parquet, "arrow": _arrow}[layout](source, kind)
+        return _delimited(source, DELIMITERS[layout], kind, faults)
+    if layout == "json":
+        return _json(source, kind, faults)
+    return {"jsonl": _json_lines, "parquet": parquet_columns, "arrow": arrow_columns}[layout](source, kind, faults)
 
 
 def _text(source: Source) -> tuple[io.TextIOWrapper, Bytes]:
@@ -41,7 +46,7 @@ def _text(source: Source) -> tuple[io.TextIOWrapper, Bytes]:
 # Separated by commas or tabs
 
 
-def _delimited(source: Source, delimiter: str, kind: Kind) -> Iterator[Columns]:
+def _delimited(source: Source, delimiter: str, kind: Kind, faults: Faults | None) -> Iterator[Columns]:
     text, raw = _text(source)
     rows = csv.reader(text, delimiter=delimiter, strict=True)
 
@@ -59,23 +64,31 @@ def _delimited(source: Source, delimiter: str, kind: Kind) -> Iterator[Columns]:
     width = len(names[0])
     line = rows.line_num + 1  # at which the rows below begin
     while chunk := some(ROWS):
+        counter = _counter(chunk, line)
+        line = rows.line_num + 1
         if set(map(len, chunk)) != {width}:
+            sieve = _sieve(source.name, counter, faults, chunk, delimiter)
             for number, row in enumerate(chunk):
                 if row and len(row) != width:
-                    place = _line(chunk, line, number)
-                    raise FormatError(f"{source.name}:{place}: expected {width} columns, found {len(row)}")
-            # Blank lines: they are kept out, and the lines that they are counted.
-            numbers = [_line(chunk, line, number) for number, row in enumerate(chunk) if row]
-            chunk = [row for row in chunk if row]
-            where = _place_in(source.name, numbers.__getitem__)
-        else:
-            where = _place_in(source.name, _counter(chunk, line))
-        line = rows.line_num + 1
+                    sieve.refuse(number, f"{width} columns", str(len(row)), columns=len(row))
+            # Blank lines and such rows are kept out; the lines that they are counted.
+            numbers = [counter(number) for number, row in enumerate(chunk) if len(row) == width]
+            chunk = [row for row in chunk if len(row) == width]
+            counter = numbers.__getitem__
         if chunk:
+            sieve = _sieve(source.name, counter, faults, chunk, delimiter)
             topics, docnos = [row[places.topic] for row in chunk], [row[places.docno] for row in chunk]
+            sieve.check_ids(topics, "topic")
+            sieve.check_ids(docnos, "docno")
             texts = None if places.value is None else [row[places.value] for row in chunk]
-            values = None if texts is None else _scores(_read_numbers(texts, kind, where), places)
-            yield _columns(topics, docnos, values, where)
+            values = None if texts is None else sieve.read_numbers(texts, kind)
+            yield sieve.sifted(topics, docnos, values, places)
+
+
+def _sieve(
+    name: str, line: Callable[[int], int], faults: Faults | None, chunk: list[list[str]], delimiter: str
+) -> Sieve:
+    return Sieve(name, _place_in(name, line), faults, lambda row: delimiter.join(chunk[row]))
 
 
 def _counter(chunk: list[list[str]], line: int) -> Callable[[int], int]:
@@ -91,59 +104,10 @@ def _line(rows: list[list[str]], line: int, number: int) -> int:
     return line + number + sum(field.count("\n") for row in rows[:number] for field in row)
 
 
-def _columns(topics: Any, docnos: Any, values: Any, where: Callable[[int], str]) -> Columns:
-    for role, ids in (("topic", topics), ("docno", docnos)):
-        if "" in ids:
-            raise FormatError(f"{where(ids.index(''))}: expected a {role}, found an empty field")
-    return Columns(topics, docnos, values, where)
-
-
-def _read_numbers(texts: list[str], kind: Kind, where: Callable[[int], str]) -> list[int] | list[float]:
-    """Texts as numbers: levels that are integers as these. Raises FormatError: one that is none, or NaN."""
-    joined = "".join(texts)
-    if joined.isascii() and "_" not in joined:  # which Python's numbers may have
-        for read in (int, float) if kind == "qrels" else (float,):
-            try:
-                numbers: list[Any] = list(map(read, texts))
-            except ValueError:
-                continue
-            if not any(number != number for number in numbers):
-                return numbers
-    for row, text in enumerate(texts):
-        if not re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|\s*[+-]?(?i:inf(inity)?)\s*", text, re.ASCII):
-            raise FormatError(f"{where(row)}: expected {_wanted(kind)}, found {quoted(text)}")
-    return list(map(float, texts))
-
-
-def _scores(values: list[Any], places: Places) -> list[Any]:
-    """Values as scores, the largest of which is first: ranks are turned."""
-    return [-value for value in values] if places.ranks else values
-
-
-def _wanted(kind: Kind) -> str:
-    return "a level, a number" if kind == "qrels" else "a score, a number"
-
-
-def _check_numbers(values: list[Any], kind: Kind, where: Callable[[int], str]) -> None:
-    """Refuse what is no number."""
-    if set(map(type, values)) <= {int, float} and not any(value != value for value in values):
-        return
-    for row, value in enumerate(values):
-        if type(value) not in (int, float) or value != value:
-            raise FormatError(f"{where(row)}: expected {_wanted(kind)}, found {described(value)}")
-
-
-def _check_ids(ids: list[Any], role: str, where: Callable[[int], str]) -> None:
-    """Refuse what is no id."""
-    if not set(map(type, ids)) <= {int, str}:
-        row = next(row for row, each in enumerate(ids) if type(each) not in (int, str))
-        raise FormatError(f"{where(row)}: expected a {role}, a string or an integer, found {described(ids[row])}")
-
-
 # JSON
 
 
-def _json_lines(source: Source, kind: Kind) -> Iterator[Columns]:
+def _json_lines(source: Source, kind: Kind, faults: Faults | None) -> Iterator[Columns]:
     text, raw = _text(source)
     done, names = 0, None
     while lines := text.readlines(_PIECE):
@@ -154,33 +118,37 @@ def _json_lines(source: Source, kind: Kind) -> Iterator[Columns]:
         if not records:
             continue
         where = _place_in(source.name, numbers.__getitem__)
-        objects = _objects(records, where)
+        sieve = Sieve(source.name, where, faults, records.__getitem__)
+        objects = _objects(records, sieve)
         if names is None:
-            names = list(objects[0])
+            first = next((each for each in objects if each), None)
+            if first is None:
+                continue
+            names = list(first)
             places = column_places(names, kind, where(0))
-        topics = _field(objects, names[places.topic], where)
-        docnos = _field(objects, names[places.docno], where)
-        values = None if places.value is None else _field(objects, names[places.value], where)
-        _check_ids(topics, "topic", where)
-        _check_ids(docnos, "docno", where)
+        topics, docnos = _field(objects, names[places.topic], sieve), _field(objects, names[places.docno], sieve)
+        values = None if places.value is None else _field(objects, names[places.value], sieve)
+        sieve.check_ids(topics, "topic")
+        sieve.check_ids(docnos, "docno")
         if values is not None:
-            _check_numbers(values, kind, where)
-            values = _scores(values, places)
-        yield _columns(topics, docnos, values, where)
+            sieve.check_numbers(values, kind)
+        yield sieve.sifted(topics, docnos, values, places)
     if names is None:
         raise FileError(f"{source.name}: is empty: expected a JSON object on each line")
 
 
-def _field(objects: list[dict[str, Any]], name: str, where: Callable[[int], str]) -> list[Any]:
+def _field(objects: list[dict[str, Any]], name: str, sieve: Sieve) -> list[Any]:
     try:
         return [each[name] for each in objects]
     except KeyError:
-        row = next(row for row, each in enumerate(objects) if name not in each)
-        raise FormatError(f"{where(row)}: expected {quoted(name)} as in the first line") from None
+        for row, each in enumerate(objects):
+            if name not in each:
+                sieve.refuse(row, f"{quoted(name)} as in the first line", ", ".join(map(quoted, each)) or "none")
+        return [each.get(name, 0) for each in objects]
 
 
-def _objects(lines: list[str], where: Callable[[int], str]) -> list[dict[str, Any]]:
-    """All lines at once, which is faster; one at a time where that goes wrong."""
+def _objects(lines: list[str], sieve: Sieve) -> list[dict[str, Any]]:
+    """All lines at once, which is faster; one at a time where that goes wrong. What is told to be wrong is empty."""
     try:
         objects = json.loads(f"[{','.join(lines)}]")
         if len(objects) == len(lines) and set(map(type, objects)) == {dict}:
@@ -190,11 +158,12 @@ def _objects(lines: list[str], where: Callable[[int], str]) -> list[dict[str, An
     objects = []
     for row, line in enumerate(lines):
         try:
-            objects.append(json.loads(line))
+            found, why = json.loads(line), ""
         except (ValueError, RecursionError) as error:
-            raise FormatError(f"{where(row)}: expected a JSON object, found {quoted(line)} ({error})") from None
-        if type(objects[-1]) is not dict:
-            raise FormatError(f"{where(row)}: expected a JSON object, found {quoted(line)}")
+            found, why = None, f" ({error})"
+        if type(found) is not dict:
+            sieve.refuse(row, "a JSON object", quoted(line) + why)
+        objects.append(found if type(found) is dict else {})
     return objects
 
 
@@ -266,51 +235,80 @@ class _JSON:
         self._held, self._place, self._ended = rest + more, 0, not more
 
 
-def _json(source: Source, kind: Kind) -> Iterator[Columns]:
+def _json(source: Source, kind: Kind, faults: Faults | None) -> Iterator[Columns]:
     """{topic: {docno: value}}, of runs also {topic: [docno, ...]}."""
     text = _JSON(source)
     if not text.peek():
         raise FileError(f"{source.name}: is empty: expected a JSON object {{topic: {{docno: x}}}}")
     text.symbol("{")
     seen: set[str] = set()
-    names: list[str] = []
-    counts: list[int] = []
-    lines: list[int] = []
-    docnos: list[Any] = []
-    values: list[Any] = []
+    held = _Held(source.name, kind, faults)
     more = text.peek() != "}"
     while more:
         text.peek()
-        lines.append(text.line)
-        name = text.value()
-        if not isinstance(name, str) or name in seen or not name:
+        line, name = text.line, text.value()
+        if isinstance(name, str) and name in seen and faults is not None:
+            faults.repeated(Place(partial("line {}".format, line), name.encode("utf-8", "surrogateescape")))
+            if name in held.names:
+                yield held.taken()
+        elif not isinstance(name, str) or name in seen or not name:
             text.refuse("a topic, once", name if isinstance(name, str) else described(name))
         seen.add(name)
         text.symbol(":")
         documents = text.value()
-        names.append(name)
         if isinstance(documents, tuple):
-            docnos.extend(pair[0] for pair in documents)
-            values.extend(pair[1] for pair in documents)
+            held.add(name, line, [pair[0] for pair in documents], [pair[1] for pair in documents])
         elif isinstance(documents, list) and kind == "run":
-            docnos.extend(documents)
-            values.extend(range(len(documents), 0, -1))
+            held.add(name, line, documents, list(range(len(documents), 0, -1)))
         else:
             text.refuse(f"documents of topic {quoted(name)}, an object", described(documents))
-        counts.append(len(documents))
         more = text.symbol(", }") == ","
-        if len(docnos) >= ROWS or not more:
-            where = _topic_in(source.name, names, counts, lines)
-            _check_ids(docnos, "docno", where)
-            _check_numbers(values, kind, where)
-            if "" in docnos:
-                raise FormatError(f"{where(docnos.index(''))}: expected a docno, found an empty string")
-            yield Columns((names, counts), docnos, values, where)
-            names, counts, lines, docnos, values = [], [], [], [], []
+        if len(held.docnos) >= ROWS or not more:
+            yield held.taken()
     if not seen:
         text.symbol("}")
     if text.peek():
         text.refuse("the end of the file", text.peek())
+
+
+class _Held:
+    """Topics of a JSON object that were read and not yet taken. names: their ids"""
+
+    def __init__(self, name: str, kind: Kind, faults: Faults | None) -> None:
+        self._name, self._kind, self._faults = name, kind, faults
+        self._begin()
+
+    def _begin(self) -> None:
+        self.names: dict[str, int] = {}  # topic -> line
+        self._counts: list[int] = []
+        self.docnos: list[Any] = []
+        self._values: list[Any] = []
+
+    def add(self, topic: str, line: int, docnos: list[Any], values: list[Any]) -> None:
+        """Add a topic."""
+        self.names[topic] = line
+        self._counts.append(len(docnos))
+        self.docnos += docnos
+        self._values += values
+
+    def taken(self) -> Columns:
+        """All that is held."""
+        names, counts, docnos, values = list(self.names), self._counts, self.docnos, self._values
+        where = _topic_in(self._name, names, counts, list(self.names.values()))
+        self._begin()
+        sieve = Sieve(
+            self._name, where, self._faults, lambda row: f"{described(docnos[row])}: {described(values[row])}"
+        )
+        sieve.check_ids(docnos, "docno")
+        sieve.check_numbers(values, self._kind)
+        kept = sieve.rows(len(docnos))
+        if kept is None:
+            return Columns((names, counts), docnos, values, where)
+        topic = np.repeat(np.arange(len(names)), counts)[kept]
+        counts = np.bincount(topic, minlength=len(names)).tolist()
+        return Columns(
+            (names, counts), [docnos[r] for r in kept], [values[r] for r in kept], lambda row: where(kept[row])
+        )
 
 
 def _topic_in(name: str, names: list[str], counts: list[int], lines: list[int]) -> Callable[[int], str]:
@@ -321,100 +319,3 @@ def _topic_in(name: str, names: list[str], counts: list[int], lines: list[int]) 
         return f"{name}:{lines[topic]}: topic {quoted(names[topic])}"
 
     return where
-
-
-# Arrow
-
-
-def _parquet(source: Source, kind: Kind) -> Iterator[Columns]:
-    import_arrow(source.name)
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        file = parquet.ParquetFile(source.seekable())
-        names = file.schema_arrow.names
-        places = column_places(names, kind, source.name)
-        chosen = [names[place] for place in (places.topic, places.docno, places.value) if place is not None]
-        batches = file.iter_batches(columns=chosen, batch_size=ROWS)
-        yield from _batches(source.name, batches, chosen, places, kind)
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{source.name}: cannot be read as Parquet: {reason(error)}") from None
-
-
-def _arrow(source: Source, kind: Kind) -> Iterator[Columns]:
-    import_arrow(source.name)
-    import pyarrow as pa
-    from pyarrow import ipc
-
-    is_file = source.peek(6) == b"ARROW1"
-    try:
-        if is_file:
-            file = ipc.open_file(source.seekable())
-            schema, batches = file.schema, (file.get_batch(number) for number in range(file.num_record_batches))
-        else:
-            stream = ipc.open_stream(io.BufferedReader(Bytes(source), 1 << 18))
-            schema, batches = stream.schema, iter(stream)
-        names = schema.names
-        places = column_places(names, kind, source.name)
-        chosen = [names[place] for place in (places.topic, places.docno, places.value) if place is not None]
-        yield from _batches(source.name, batches, chosen, places, kind)
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{source.name}: cannot be read as Arrow: {reason(error)}") from None
-
-
-def _batches(name: str, batches: Iterable[Any], chosen: list[str], places: Places, kind: Kind) -> Iterator[Columns]:
-    """Pieces of batches. chosen: names of the topics, documents and values."""
-    first = 1
-    for whole in batches:
-        for start in range(0, whole.num_rows, ROWS):
-            batch = whole.slice(start, ROWS)
-            where = _row_in(name, first)
-            topics, docnos, *values = (batch.column(batch.schema.names.index(each)) for each in chosen)
-            _check_arrow_ids(topics, "topic", where)
-            _check_arrow_ids(docnos, "docno", where)
-            numbers = _arrow_numbers(values[0], kind, where) if values else None
-            if numbers is not None and places.ranks:
-                numbers = -numbers.astype(np.float64)
-            yield Columns(topics, docnos, numbers, where)
-            first += batch.num_rows
-
-
-def _row_in(name: str, first: int) -> Callable[[int], str]:
-    return lambda row: f"{name}: row {first + row}"
-
-
-def _check_arrow_ids(ids: Any, role: str, where: Callable[[int], str]) -> None:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = ids.type.value_type if pa.types.is_dictionary(ids.type) else ids.type
-    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
-    if not is_text and not pa.types.is_integer(kind):
-        raise FormatError(f"{where(0)}: expected a {role}, a string or an integer, found {ids.type}")
-    if ids.null_count:
-        raise FormatError(f"{where(ids.is_null().index(True).as_py())}: expected a {role}, found a missing value")
-    empty = pc.equal(pc.binary_length(ids.cast(pa.large_string())), 0).index(True).as_py() if is_text else -1
-    if empty >= 0:
-        raise FormatError(f"{where(empty)}: expected a {role}, found an empty string")
-
-
-def _arrow_numbers(values: Any, kind: Kind, where: Callable[[int], str]) -> NDArray[Any]:
-    import pyarrow as pa
-
-    if not pa.types.is_integer(values.type) and not pa.types.is_floating(values.type):
-        raise FormatError(f"{where(0)}: expected {_wanted(kind)}, found {values.type}")
-    if values.null_count:
-        raise FormatError(f"{where(values.is_null().index(True).as_py())}: expected {_wanted(kind)}, found none")
-    numbers: NDArray[Any] = values.to_numpy(zero_copy_only=False)
-    if numbers.dtype.kind == "f" and np.isnan(numbers).any():
-        raise FormatError(f"{where(int(np.argmax(np.isnan(numbers))))}: expected {_wanted(kind)}, found nan")
-    return numbers
-
-
-def import_arrow(name: str) -> None:
-    """Raises FileError: pyarrow is not there."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise FileError(f"{name}: Parquet and Arrow need an extra: pip install 'trecpy[frames]'") from None

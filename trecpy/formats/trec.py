@@ -20,7 +20,7 @@ from trecpy.formats.source import Lines, Source
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
 from trecpy.kernels.dtypes import Bytes, Integers
-from trecpy.numbers import strtod, strtol
+from trecpy.numbers import exact_integer, strtod, strtol, unheld
 from trecpy.packed import Block, Documents, Judgements, Preferences, Qrels, coded
 from trecpy.protocol import Compat
 from trecpy.text import plural, quoted
@@ -332,6 +332,10 @@ class Reader:
             self.tag = self.lines.data[at : at + size].tobytes()
         return int(status)
 
+    def said(self, place: int) -> str:
+        """The line that data[place] belongs to, as messages begin."""
+        return f"{self.source.name}:{self.lines.line(place)}"
+
     def place(self, place: int) -> Place:
         """The line that data[place] belongs to."""
         begin = self.lines.line_start(place)
@@ -575,19 +579,53 @@ def read_judgements(
     form: "qrels", "qrels_jg", "prefs" or "qrels_prefs"; fractions: levels of qrels may be fractions
     Returns Qrels or Preferences, and what was odd.
     """
-    layout = JUDGEMENT_LAYOUTS[form]
-    reader = Reader(source, replace(layout, integer=False) if fractions else layout, compat, strict)
-    reader.read_whole()
+    reader = _judgements(source, form, compat, strict, fractions)
     build = _qrels if JUDGEMENT_LAYOUTS[form].integer else _preferences
     return build(form, reader), list(reader.odd.notes(source.name))
 
 
+def read_trec_levels(source: Source, compat: Compat, fractions: bool) -> tuple[packed.Records, Any, list[str]]:
+    """As files.read_levels() has it."""
+    reader = _judgements(source, "qrels", compat, True, fractions)
+    return reader.packed(), _levels(reader), list(reader.odd.notes(source.name))
+
+
+def _judgements(source: Source, form: str, compat: Compat, strict: bool, fractions: bool) -> Reader:
+    """Judgements, parsed to their end."""
+    layout = JUDGEMENT_LAYOUTS[form]
+    if fractions:
+        layout = replace(layout, integer=False, spans=(*layout.spans, "level"))
+    reader = Reader(source, layout, compat, strict)
+    reader.read_whole()
+    return reader
+
+
+def _levels(reader: Reader) -> Any:
+    """Levels just as they are given: int64[N] where all are integers, else float64[N]; see files.read_levels()."""
+    if reader.layout.integer:
+        return reader.column("level").copy()
+    values, spans = reader.column("score"), reader.column("spans")
+    exact: dict[int, int] = {}  # integers that a double may not hold
+    for row in np.flatnonzero(~(np.abs(values) < 2.0**53)).tolist():
+        at, size = spans[row, -2:]
+        text = reader.lines.data[at : at + size].tobytes()
+        if not np.isfinite(values[row]):
+            raise FormatError(f"{reader.said(at)}: expected a finite level, found {quoted(text)}")
+        exact[row] = int(values[row]) if (integer := exact_integer(text)) is None else integer
+    if bool((values == np.trunc(values)).all()) and all(-(2**63) <= value < 2**63 for value in exact.values()):
+        with np.errstate(invalid="ignore"):  # of 2**63, which is written anew below
+            levels = values.astype(np.int64)
+        levels[list(exact)] = list(exact.values())
+        return levels
+    for row, value in exact.items():
+        if value != values[row]:
+            raise FormatError(f"{reader.said(int(spans[row, -2]))}: {unheld(value)}")
+    return values.copy()
+
+
 def _qrels(form: str, reader: Reader) -> Qrels:
     group = byte_ranks(reader.lines.data, reader.column("spans"), 2) if form == "qrels_jg" else None
-    if reader.layout.integer:
-        level, grades = reader.column("level").copy(), None
-    else:
-        level, grades = coded(reader.column("score"))
+    level, grades = coded(_levels(reader))
     qrels = Qrels.of(reader.source.name, reader.packed(), level, group, grades)
     if group is not None and (twice := qrels.documents.first_repeated()):
         _, a, b = twice

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from trecpy.errors import FileError, FormatError
-from trecpy.formats.columns import DELIMITERS, Kind
+from trecpy.formats.arrow import import_arrow
+from trecpy.formats.columns import DELIMITERS, ROWS, Kind
 from trecpy.formats.compressed import zstd
-from trecpy.formats.tables import ROWS, import_arrow
 from trecpy.text import quoted
 
 _BLANK = re.compile(rb"[\0\t-\r ]")
