@@ -113,6 +113,51 @@ def test_what_it_is_must_be_clear(tmp_path: Path) -> None:
     assert trecpy("convert", str(tmp_path / "in.json"), "-", "--kind", "qrels").out == b"1 0 a 1\n"
 
 
+@pytest.mark.parametrize("layout", ["json", "jsonl", "parquet", "arrow", "csv", "tsv", "trec", "beir"])
+@pytest.mark.parametrize("pipe", [False, True])
+def test_what_it_is_is_told_by_columns_and_values(
+    layout: str, pipe: bool, paths: tuple[str, str], tmp_path: Path
+) -> None:
+    for kind, path, raw in (("qrels", paths[0], QRELS), ("run", paths[1], RUN)):
+        if (layout, kind) in (("json", "qrels"), ("beir", "run")):  # integers may be scores; only judgements are BEIR's
+            continue
+        there = tmp_path / (kind + NAMES[layout])
+        assert trecpy("convert", path, str(there), "--to", layout, "--kind", kind).code == 0
+        if pipe:
+            outcome = trecpy("convert", "-", "-", "--tag", "tag", stdin=there.read_bytes())
+        else:
+            outcome = trecpy("convert", str(there), "-", "--tag", "tag")
+        assert outcome.out == raw, outcome.said
+
+
+def test_lists_of_documents_are_a_run() -> None:
+    assert trecpy("convert", "-", "-", stdin=b'{"1": ["a", "b"]}').out == b"1 Q0 a 1 2.0 trecpy\n1 Q0 b 2 1.0 trecpy\n"
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "out.zip", "run.v2.gz", "out.parquet.snappy"])
+def test_a_suffix_that_says_nothing_is_refused(name: str, paths: tuple[str, str], tmp_path: Path) -> None:
+    outcome = trecpy("convert", paths[0], str(tmp_path / name))
+    assert outcome.code == 1
+    (line,) = outcome.said
+    assert line.startswith(f"error: {tmp_path}/{name}: expected a name without suffix, or with one of txt, trec, run, ")
+    assert line.endswith(": say --to LAYOUT")
+    assert not (tmp_path / name).exists()
+    assert trecpy("convert", paths[0], str(tmp_path / name), "--to", "trec").code == 0
+
+
+def test_a_file_is_not_converted_onto_itself(tmp_path: Path) -> None:
+    run = tmp_path / "run.json"
+    run.write_text('{"1": {"a": 0.5}}')
+    (tmp_path / "link.json").symlink_to(run)
+    os.link(run, tmp_path / "hard.json")
+    for name in ("run.json", "link.json", "hard.json", "../" + tmp_path.name + "/run.json"):
+        out = f"{tmp_path}/{name}"
+        outcome = trecpy("convert", str(run), out, "--to", "trec")
+        assert (outcome.code, outcome.said) == (1, [f"error: {out}: expected another file than IN, found the same one"])
+        assert run.read_text() == '{"1": {"a": 0.5}}'
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.json", "link.json", "run.json"]
+
+
 def test_standard_streams_and_pipes(paths: tuple[str, str], tmp_path: Path) -> None:
     assert trecpy("convert", "-", "-", stdin=QRELS).out == QRELS
     os.mkfifo(tmp_path / "in")
@@ -164,3 +209,94 @@ def test_levels_that_are_fractions_are_kept(layout: str, tmp_path: Path) -> None
     assert evaluate(there, {"1": ["a"]}, "dcg", gains="float").per_query[0, 0] == 0.1
     with pytest.raises(FormatError, match="gains='float' takes fractions as they are"):
         evaluate(there, {"1": ["a"]}, "dcg")
+
+
+# Levels are kept exactly, or refused
+
+HUGE = ["9007199254740993", "-9007199254740993", "9223372036854775807", "-9223372036854775808", "9007199254740993.0"]
+
+
+def _as(layout: str, levels: list[str]) -> bytes:
+    """Judgements with levels as they are written here."""
+    pairs = [(f"d{number}", level) for number, level in enumerate(levels)]
+    if layout == "trec":
+        return "".join(f"1 0 {docno} {level}\n" for docno, level in pairs).encode()
+    if layout == "csv":
+        return ("qid,docno,relevance\n" + "".join(f"1,{docno},{level}\n" for docno, level in pairs)).encode()
+    if layout == "jsonl":
+        return "".join(f'{{"qid": "1", "docno": "{docno}", "relevance": {level}}}\n' for docno, level in pairs).encode()
+    return ('{"1": {' + ", ".join(f'"{docno}": {level}' for docno, level in pairs) + "}}").encode()
+
+
+def levels_of(layout: str, levels: list[str]) -> list[str] | str:
+    outcome = trecpy("convert", "-", "-", "--kind", "qrels", stdin=_as(layout, levels))
+    return outcome.said[0] if outcome.code else [line.split()[3] for line in outcome.out.decode().splitlines()]
+
+
+@pytest.mark.parametrize("layout", ["trec", "csv", "json", "jsonl"])
+@pytest.mark.parametrize("rows", [1, 100])
+def test_levels_are_exact_or_refused(layout: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trecpy.formats.tables.ROWS", rows)
+    integers = HUGE[:4] if layout != "trec" else HUGE
+    assert levels_of(layout, ["1", *integers]) == ["1", *(level.removesuffix(".0") for level in integers)]
+    assert levels_of(layout, ["0.5", "-0.5", "9007199254740992", "1e300"]) == [
+        "0.5", "-0.5", "9007199254740992.0", "1e+300"
+    ]  # fmt: skip
+    for wrong in (["9007199254740993", "0.5"], ["0.5", "9007199254740993"], ["1", "99999999999999999999"]):
+        said = levels_of(layout, wrong)
+        assert isinstance(said, str)
+        assert "expected a level that 64 bits or, beside fractions, a double holds exactly, found 9" in said
+        assert said.startswith("error: standard input:")
+    said = levels_of(layout, ["1", "Infinity" if "json" in layout else "inf"])
+    assert "expected a finite level" in said
+
+
+def test_levels_of_columns_are_exact_or_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    for level, said in ((2**63 + 2**20, None), (2**64 - 1, "row 2: expected a level that 64 bits or")):
+        columns = {"qid": ["1", "1"], "docno": ["a", "b"], "relevance": pa.array([1, level], pa.uint64())}
+        parquet.write_table(pa.table(columns), tmp_path / "q.parquet")
+        outcome = trecpy("convert", str(tmp_path / "q.parquet"), "-")
+        if said is None:
+            assert float(outcome.out.split()[-1]) == level
+        else:
+            assert (outcome.code, said in outcome.said[0]) == (2, True)
+
+
+# Files that were cut
+
+
+@pytest.mark.parametrize("layout", ["parquet", "arrow", "stream"])
+@pytest.mark.parametrize("pipe", [False, True])
+def test_a_columnar_file_that_was_cut_says_so(layout: str, pipe: bool, tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import ipc, parquet
+
+    columns = {"qid": ["1"] * 500, "docno": [f"d{d}" for d in range(500)], "score": [float(-d) for d in range(500)]}
+    table = pa.table(columns)
+    path = tmp_path / "run"
+    if layout == "parquet":
+        parquet.write_table(table, path)
+    else:
+        new = ipc.new_file if layout == "arrow" else ipc.new_stream
+        with new(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=100)
+    raw = path.read_bytes()
+    whole = trecpy("convert", str(path), "-")
+    assert len(whole.out.splitlines()) == 500
+    for size in range(len(raw) - 1, 1000, -97):
+        path.write_bytes(raw[:size])
+        outcome = trecpy("convert", *(["-"] if pipe else [str(path)]), "-", "--kind", "run", stdin=raw[:size])
+        assert (outcome.code, outcome.out) == (2, b"")
+        assert "it was cut short" in outcome.said[0], size
+    path.write_bytes(raw + raw)
+    if layout == "stream":
+        assert (
+            "expected the end of the file behind an Arrow stream, found more"
+            in trecpy("convert", str(path), "-", "--kind", "run").said[0]
+        )
+        end = raw.rindex(b"\xff\xff\xff\xff")
+        path.write_bytes(raw[:end])  # between two batches
+        assert "it was cut short" in trecpy("convert", str(path), "-", "--kind", "run").said[0]

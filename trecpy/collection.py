@@ -97,7 +97,7 @@ class Qrels:
         with source:
             judgements, notes = read_qrels(source, form, compat, fractions, layout, twice)
         if form == "qrels" and not twice:
-            _refuse_twice(judgements, FormatError)
+            refuse_twice(judgements, FormatError)
         return cls(judgements, notes)
 
     @classmethod
@@ -105,7 +105,7 @@ class Qrels:
         records, level, grades = packed_levels(given, names, fractions)
         judgements = Leveled.of("qrels", records, level, grades=grades)
         if not twice:
-            _refuse_twice(judgements, InputError)
+            refuse_twice(judgements, InputError)
         return cls(judgements)
 
     @property
@@ -382,7 +382,7 @@ def _expect(given: Any, kind: type, what: str) -> Any:
     return given
 
 
-def _refuse_twice(judgements: Judgements, error: type[TrecpyError]) -> None:
+def refuse_twice(judgements: Judgements, error: type[TrecpyError]) -> None:
     """Refuse judgements that name a document twice in a topic."""
     if twice := judgements.documents.first_repeated():
         unit, document, _ = twice

@@ -23,8 +23,8 @@ def of_name(path: str) -> tuple[str, str | None]:
     """The suffix of a file's name without that of a compression, and the latter."""
     *_, last = name = os.path.basename(path).lower().split(".")
     if last not in _COMPRESSIONS:
-        return last, None
-    return name[-2] if len(name) > 1 else "", last
+        return last if name[:-1] else "", None
+    return name[-2] if len(name) > 2 else "", last
 
 
 @contextmanager

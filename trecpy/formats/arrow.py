@@ -1,7 +1,6 @@
 """Parquet and Arrow IPC, by columns and batches of rows."""
 
 import io
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
@@ -40,6 +39,7 @@ def arrow_columns(source: Source, kind: Kind, faults: Faults | None) -> Iterator
     import pyarrow as pa
     from pyarrow import ipc
 
+    raw = _Ended(source)
     try:
         if source.peek(len(_ARROW)) == _ARROW:
             file = ipc.open_file(_whole(source, _ARROW, "Arrow"))
@@ -47,24 +47,21 @@ def arrow_columns(source: Source, kind: Kind, faults: Faults | None) -> Iterator
             batches = (file.get_batch(number) for number in range(file.num_record_batches))
             yield from _batches(source.name, batches, chosen, places, kind, faults)
             return
-        raw = _Ended(source)
         text = io.BufferedReader(raw, 1 << 18)
         stream = ipc.open_stream(text)
         chosen, places = _chosen(stream.schema.names, kind, source.name)
         yield from _batches(source.name, iter(stream), chosen, places, kind, faults)
         if text.read(1):
             raise FormatError(f"{source.name}: expected the end of the file behind an Arrow stream, found more")
-        if raw.last != _END_OF_STREAM:  # where a stream is cut between two batches, nothing else tells
-            raise FormatError(
-                f"{source.name}: expected the mark that ends an Arrow stream, found none: it was cut short"
-            )
+        raw.check_end()  # where a stream is cut between two batches, nothing else tells
     except (pa.ArrowException, OSError) as error:
-        cut = _cut_short(str(error))
-        raise FormatError(f"{source.name}: cannot be read as Arrow: {cut}{reason(error)}") from None
+        if raw.last:
+            raw.check_end()
+        raise FormatError(f"{source.name}: cannot be read as Arrow: {reason(error)}") from None
 
 
 class _Ended(Bytes):
-    """A source of which the last bytes that were read are kept."""
+    """An Arrow stream of which the last bytes that were read are kept."""
 
     last = b""
 
@@ -75,10 +72,14 @@ class _Ended(Bytes):
             self.last = (self.last + bytes(target[max(0, count - len(_END_OF_STREAM)) : count]))[-len(_END_OF_STREAM) :]
         return count
 
-
-def _cut_short(error: str) -> str:
-    """Does pyarrow say that bytes are lacking? 'Expected to be able to read 1664 bytes for message body, got 100'."""
-    return "it was cut short: " if re.search(r"[Ee]xpected to (be able to )?read \d+ .*(got|read) \d+", error) else ""
+    def check_end(self) -> None:
+        """Read on to the end. Raises FormatError: there is no mark of it."""
+        piece = bytearray(1 << 16)
+        while self.readinto(piece):
+            pass
+        if self.last != _END_OF_STREAM:
+            name = self._source.name
+            raise FormatError(f"{name}: cannot be read as Arrow: it was cut short: expected a mark at its end")
 
 
 def _whole(source: Source, mark: bytes, layout: str) -> IO[bytes]:

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 
 from trecpy.errors import FormatError, ParameterError
+from trecpy.formats.arrow import column_names
 from trecpy.formats.columns import DELIMITERS, DOCNO_NAMES, LAYOUTS, RANK_NAMES, SCORE_NAMES, TOPIC_NAMES, Kind, header
 from trecpy.formats.source import Source
 from trecpy.text import described, quoted
@@ -16,22 +17,47 @@ _BINARY = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 _BOM = b"\xef\xbb\xbf"
 
 
-def kind_of(source: Source) -> Kind | None:
-    """Are these judgements or a run? Told by columns or their names; None where neither tells."""
-    head = source.peek(_SIZE).removeprefix(_BOM)
+def kind_of(source: Source, layout: str | None = None) -> Kind | None:
+    """
+    Are these judgements or a run? Told by columns, their names, or what the values are; None where nothing tells.
+
+    layout: where it was asked for. Raises FileError, FormatError: a table that cannot be read.
+    """
+    head = source.peek(_SIZE)
+    binary = layout if layout in _BINARY.values() else _binary_layout(head)
+    if binary is not None:
+        return _kind_by_names(column_names(source, binary))
+    head = head.removeprefix(_BOM)
+    if head.lstrip()[:1] == b"{" and _json_layout(head.lstrip()) == "json":
+        return _kind_of_json(head)
     lines = [line for line in head.split(b"\n") if line.strip() and line[:1] != b"#"]
     if not lines:
         return None
     first = lines[0].decode("utf-8", "surrogateescape")
-    names = (
-        set(re.findall(r'"([^"]*)"\s*:', first)) if first.startswith("{") else set(header(re.split(r"[\t,]", first)))
-    )
-    if names & set(TOPIC_NAMES) and names & set(DOCNO_NAMES):
-        if names & {*SCORE_NAMES, *RANK_NAMES} and not names & set(_BEIR):
-            return "run"
-        return "qrels"
+    names = re.findall(r'"([^"]*)"\s*:', first) if first.startswith("{") else re.split(r"[\t,]", first)
+    if (kind := _kind_by_names(names)) is not None:
+        return kind
     columns = 0 if first.startswith("{") else len(first.split())
     return "qrels" if columns == 4 else "run" if columns == 3 or columns > 5 else None
+
+
+def _kind_by_names(columns: list[str]) -> Kind | None:
+    names = set(header(columns))
+    if not (names & set(TOPIC_NAMES) and names & set(DOCNO_NAMES)):
+        return None
+    return "run" if names & {*SCORE_NAMES, *RANK_NAMES} and not names & set(_BEIR) else "qrels"
+
+
+def _kind_of_json(head: bytes) -> Kind | None:
+    """Lists of documents are a run, and so are scores with a point; integers may be either."""
+    if re.match(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[', head):
+        return "run"
+    values = re.findall(rb'"\s*:\s*(-?[0-9][-+.0-9eE]*|-?Infinity)\s*[,}]', head)
+    return "run" if any(re.search(rb"[.eEI]", value) for value in values) else None
+
+
+def _binary_layout(head: bytes) -> str | None:
+    return next((layout for magic, layout in _BINARY.items() if head.startswith(magic)), None)
 
 
 def layout_of(source: Source, kind: Kind, asked: str | None) -> str:
@@ -45,9 +71,8 @@ def layout_of(source: Source, kind: Kind, asked: str | None) -> str:
             raise ParameterError(f"{kind}_format: expected {', '.join(LAYOUTS)}, found {described(asked)}")
         return asked
     head = source.peek(_SIZE)
-    for magic, layout in _BINARY.items():
-        if head.startswith(magic):
-            return layout
+    if (binary := _binary_layout(head)) is not None:
+        return binary
     text = head.removeprefix(_BOM).lstrip()
     if re.match(rb'\{\s*(["}]|$)', text):
         return _json_layout(text)

@@ -20,7 +20,7 @@ from trecpy.formats.source import Lines, Source
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
 from trecpy.kernels.dtypes import Bytes, Integers
-from trecpy.numbers import exact_integer, strtod, strtol, unheld
+from trecpy.numbers import exact_integer, is_double, strtod, strtol, unheld
 from trecpy.packed import Block, Documents, Judgements, Preferences, Qrels, coded
 from trecpy.protocol import Compat
 from trecpy.text import plural, quoted
@@ -611,14 +611,16 @@ def _levels(reader: Reader) -> Any:
         text = reader.lines.data[at : at + size].tobytes()
         if not np.isfinite(values[row]):
             raise FormatError(f"{reader.said(at)}: expected a finite level, found {quoted(text)}")
-        exact[row] = int(values[row]) if (integer := exact_integer(text)) is None else integer
+        integer = exact_integer(text)
+        real = integer is None or (abs(integer) >= 2**63 and not text.lstrip(b"+-").isdigit())  # 1e300
+        exact[row] = int(values[row]) if real or integer is None else integer
     if bool((values == np.trunc(values)).all()) and all(-(2**63) <= value < 2**63 for value in exact.values()):
         with np.errstate(invalid="ignore"):  # of 2**63, which is written anew below
             levels = values.astype(np.int64)
         levels[list(exact)] = list(exact.values())
         return levels
     for row, value in exact.items():
-        if value != values[row]:
+        if not is_double(value):
             raise FormatError(f"{reader.said(int(spans[row, -2]))}: {unheld(value)}")
     return values.copy()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
@@ -12,17 +13,19 @@ from typing import IO, TYPE_CHECKING, Any
 from trecpy.cli.targets import of_name, target
 from trecpy.errors import FileError, UsageError
 from trecpy.formats.columns import LAYOUTS
-from trecpy.text import plural, shown
+from trecpy.text import plural, quoted, shown
 
 if TYPE_CHECKING:
     from trecpy.cli.main import Streams
     from trecpy.formats.columns import Kind
     from trecpy.formats.source import Source
+    from trecpy.packed import Documents
 
 DESCRIPTION = """\
 Write the judgements or the run in IN to OUT, in the layout and compression that OUT's name says. Ids and scores are
-kept exactly: a score is written as the shortest decimal that reads back to the same double. A run keeps the order of
-its documents; ranks are those by score. OUT appears when all of it is written."""
+kept exactly: a score is written as the shortest decimal that reads back to the same double, a level that no double or
+64 bit integer holds is refused. A run keeps the order of its documents; ranks are those by score. OUT appears when all
+of it is written; it cannot be IN."""
 EXAMPLES = """\
   trecpy convert run.trec run.parquet
   trecpy convert run.trec.gz run.json.zst
@@ -31,6 +34,7 @@ EXAMPLES = """\
   trecpy convert irds:msmarco-passage/dev/small qrels.txt
 """
 _SUFFIXES = {
+    "": "trec", "txt": "trec", "trec": "trec", "run": "trec", "res": "trec", "qrels": "trec", "qrel": "trec",
     "tsv": "tsv", "csv": "csv", "json": "json", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet",
     "arrow": "arrow", "feather": "arrow", "ipc": "arrow",
 }  # fmt: skip
@@ -44,26 +48,48 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--kind", choices=("qrels", "run"), help="what IN is, where its columns or their names do not tell")
     add("--from", dest="source_layout", choices=tuple(LAYOUTS), metavar="LAYOUT",
         help=f"of IN: {', '.join(LAYOUTS)} (default: what its first lines are)")  # fmt: skip
-    add("--to", dest="target_layout", choices=tuple(LAYOUTS), metavar="LAYOUT",
-        help="of OUT (default: by its name, else trec)")  # fmt: skip
+    add(
+        "--to",
+        dest="target_layout",
+        choices=tuple(LAYOUTS),
+        metavar="LAYOUT",
+        help=f"of OUT (default: by its suffix: none or {', '.join(filter(None, _SUFFIXES))}, then gz, bz2, xz or zst)",
+    )
     add("--tag", help="run tag of a TREC run (default: that of IN, else trecpy)")
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Read, write. Returns 0."""
     suffix, compression = of_name(options.target)
-    layout = options.target_layout or _SUFFIXES.get(suffix, "trec")
+    layout = options.target_layout or _SUFFIXES.get(suffix)
+    if layout is None:
+        raise UsageError(
+            f"{shown(options.target)}: expected a name without suffix, or with one of "
+            f"{', '.join(filter(None, _SUFFIXES))}, before gz, bz2, xz or zst; found {quoted(suffix)}: say --to LAYOUT"
+        )
+    _refuse_in_place(options.source, options.target, streams)
     name = "standard output" if options.target == "-" else shown(options.target)
     with ExitStack() as opened:
         given, kind = options.source, "qrels"
         if not given.startswith("irds:"):
             given = opened.enter_context(_opened(given, streams))
-            kind = options.kind or _kind(given)
+            kind = options.kind or _kind(given, options.source_layout)
         file = opened.enter_context(target(options.target, streams))
         convert = _convert_qrels if kind == "qrels" else _convert_run
         count = convert(given, options, layout, compression, file, name, streams)
     streams.warn(f"{name}: {count}")
     return 0
+
+
+def _refuse_in_place(source: str, target: str, streams: Streams) -> None:
+    """Refuse to write over what is read, by whatever name. Raises UsageError."""
+    try:
+        written = os.stat(target)
+        read = os.fstat(streams.stdin.fileno()) if source == "-" and streams.stdin is not None else os.stat(source)
+    except (OSError, ValueError):  # one is not there yet, or no file
+        return
+    if os.path.samestat(read, written) and stat.S_ISREG(written.st_mode):
+        raise UsageError(f"{shown(target)}: expected another file than IN, found the same one")
 
 
 def _opened(path: str, streams: Streams) -> Source:
@@ -74,11 +100,11 @@ def _opened(path: str, streams: Streams) -> Source:
     return Source.open(given, twice=True) if given is path else Source(given, "standard input", twice=True)
 
 
-def _kind(source: Source) -> Kind:
-    """Judgements or a run?"""
+def _kind(source: Source, layout: str | None) -> Kind:
+    """Judgements or a run? layout: what was asked for"""
     from trecpy.formats.sniff import kind_of
 
-    kind = kind_of(source)
+    kind = kind_of(source, layout)
     if kind is None:
         raise UsageError(f"{source.name}: is it judgements or a run? Say --kind qrels or --kind run")
     return kind
@@ -88,19 +114,31 @@ def _convert_qrels(
     given: Any, options: argparse.Namespace, layout: str, compression: str | None, file: IO[bytes], name: str,
     streams: Streams,
 ) -> str:  # fmt: skip
+    documents, topics, levels = _judgements(given, options.source_layout, streams)
+    with _writer(file, layout, "qrels", compression, name) as writer:
+        for topic, (begin, end) in zip(topics, pairwise(documents.starts.tolist()), strict=True):
+            writer.write(topic, [documents.docno(j) for j in range(begin, end)], levels[begin:end].tolist())
+    return f"{plural(len(levels), 'judgement')} of {plural(len(topics), 'topic')}"
+
+
+def _judgements(given: Any, layout: str | None, streams: Streams) -> tuple[Documents, list[bytes], Any]:
+    """Judged documents, by topic; the topics; levels of the documents, just as they are given."""
     import numpy as np
 
-    from trecpy.collection import Qrels
+    from trecpy.collection import Qrels, refuse_twice
+    from trecpy.errors import FormatError
+    from trecpy.files import read_levels
+    from trecpy.packed import Qrels as Leveled
 
-    read = Qrels.read(given, fractions=True, layout=options.source_layout)
-    _say(read.notes, streams)
-    qrels, topics = read.judgements, read.judgements.topics
-    starts, documents = qrels.documents.starts, qrels.documents
-    with _writer(file, layout, "qrels", compression, name) as writer:
-        for topic, (begin, end) in zip(topics, pairwise(starts.tolist()), strict=True):
-            levels = qrels.given_levels(np.arange(begin, end))
-            writer.write(topic, [documents.docno(j) for j in range(begin, end)], levels.tolist())
-    return f"{plural(len(qrels.level), 'judgement')} of {plural(len(topics), 'topic')}"
+    if isinstance(given, str):
+        qrels = Qrels.read(given, fractions=True).judgements
+        return qrels.documents, qrels.topics, qrels.given_levels(np.arange(len(qrels.level)))
+    with given:
+        records, levels, notes = read_levels(given, True, layout)
+    _say(notes, streams)
+    places = Leveled.of(given.name, records, np.arange(len(levels)))  # where each level stands in the file
+    refuse_twice(places, FormatError)
+    return places.documents, places.topics, levels[places.level]
 
 
 def _convert_run(
