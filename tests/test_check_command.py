@@ -1,6 +1,7 @@
 """`trecpy check`: each code on a file made to have it, none on clean ones, and copies without what can be mended."""
 
 import gzip
+import io
 import json
 import os
 from pathlib import Path
@@ -118,7 +119,11 @@ BROKEN = [
      "docno 'cafÃ©' in the run, 'café' in the judgements"),
     ("no-records", 1, QRELS, "# nothing", "error", None),
     ("unreadable", 1, QRELS, gzip.compress(RUN.encode())[:-9], "error", None),
-    ("unreadable", 1, QRELS, "qid,docno,score; 1,d1,x", "error", None),
+    ("unreadable", 1, QRELS, '{"1": {"d1": 1', "error", None),
+    ("utf-16", 1, QRELS, RUN.replace("; ", "\r\n").encode("utf-16"), "error", "line 1: 1 Q0 d1 1 30.5 tag"),
+    ("utf-16", 1, QRELS.replace("; ", "\n").encode("utf-16"), RUN, "error", "line 1: 1 0 d1 1"),
+    ("swapped-files", 1, RUN, "; ".join(QRELS.split("; ")), "error", "line 1: 1 0 d1 1"),
+    ("swapped-files", 1, QRELS, "qid,docno,relevance; 1,d1,1", "error", "line 1: qid,docno,relevance"),
 ]  # fmt: skip
 
 
@@ -245,6 +250,72 @@ def test_judgements_alone_and_runs_without_readable_judgements(tmp_path: Path) -
     codes = [[each["code"] for each in report["findings"]] for report in json.loads(outcome.out)]
     assert codes == [["unreadable"], ["nan-score", "short-ranking"]]
     assert trecpy("check", qrels, str(tmp_path / "nowhere")).code == 2
+
+
+def table(layout: str, rows: list[tuple[str, str, str]]) -> bytes:
+    """Rows of topic, docno and score as text, in a layout, whatever is wrong with them."""
+    if layout == "csv":
+        return ("qid,docno,score\n" + "".join(",".join(row) + "\n" for row in rows)).encode()
+    if layout == "jsonl":
+        return "".join('{"qid": "%s", "docno": "%s", "score": %s}\n' % row for row in rows).encode()  # noqa: UP031
+    if layout == "json":
+        topics = {topic: ", ".join(f'"{d}": {s}' for t, d, s in rows if t == topic) for topic, *_ in rows}
+        return ("{" + ",\n".join(f'"{topic}": {{{documents}}}' for topic, documents in topics.items()) + "}").encode()
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    out = io.BytesIO()
+    columns = zip(*((topic, docno, float(score)) for topic, docno, score in rows), strict=True)
+    parquet.write_table(pa.table(dict(zip(("qid", "docno", "score"), map(list, columns), strict=True))), out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("layout", ["csv", "json", "jsonl", "parquet"])
+def test_faults_of_tables_have_the_codes_of_lines(layout: str, tmp_path: Path) -> None:
+    rows = [(str(t), d, str(score)) for t, d, _, score in ROWS]
+    assert findings(tmp_path, QRELS, table(layout, rows)) == {}
+    nan = rows.copy()
+    nan[1] = "1", "d2", "NaN"
+    found = findings(tmp_path, QRELS, table(layout, nan))
+    assert set(found) == {"nan-score", "short-ranking"}
+    where = {"csv": "line 3: 1,d2,NaN", "jsonl": 'line 2: {"qid": "1", "docno": "d2", "score": NaN}',
+             "json": "line 1: topic '1': 'd2': nan", "parquet": "row 2: 1, d2, nan"}[layout]  # fmt: skip
+    assert (found["nan-score"]["count"], found["nan-score"]["examples"]) == (1, [where])
+    twice = [*rows[:2], ("1", "d2", "29.5"), *rows[2:]]
+    assert set(findings(tmp_path, QRELS, table(layout, twice))) >= {"duplicate-document"}
+    empty = [("1", "", "1.0"), *rows]
+    assert findings(tmp_path, QRELS, table(layout, empty))["malformed-line"]["count"] == 1
+    if layout != "parquet":  # whose columns have one type
+        words = rows.copy()
+        words[1] = "1", "d2", '"high"' if "json" in layout else "high"
+        assert set(findings(tmp_path, QRELS, table(layout, words))) == {"bad-value", "short-ranking"}
+    if layout != "json":
+        apart = [*rows[1:], rows[0]]
+        assert findings(tmp_path, QRELS, table(layout, apart))["split-topic"]["severity"] == "note"
+        nan_apart = [*nan[2:], nan[1], nan[0]]  # read twice, told once
+        assert findings(tmp_path, QRELS, table(layout, nan_apart))["nan-score"]["count"] == 1
+
+
+@pytest.mark.parametrize("rows", [1, 10, 1000])
+def test_a_topic_that_json_has_twice(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trecpy.formats.tables.ROWS", rows)
+    documents = [{f"d{d}": 31.5 - d for d in range(a, b)} for a, b in ((1, 16), (16, 31))]
+    parts = [f'"{t}": {json.dumps(part)}' for part in documents for t in range(1, 5)]
+    raw = ("{" + ",\n".join(parts) + "}").encode()
+    found = findings(tmp_path, QRELS, raw)
+    assert set(found) == {"split-topic"}
+    assert (found["split-topic"]["count"], found["split-topic"]["severity"]) == (4, "error")
+    assert found["split-topic"]["examples"] == ["line 5: 1", "line 6: 2", "line 7: 3"]
+    judged = b'{"1": {"d1": 1},\n"1": {"d2": 0}}'
+    assert findings(tmp_path, judged, RUN)["split-topic"]["severity"] == "error"
+
+
+def test_rows_of_judgements_that_cannot_be_read(tmp_path: Path) -> None:
+    raw = b"qid,docno,relevance\n1,d1,1\n1,d2,x\n1,d3\n1,d4,inf\n1,d5,0.5\n,d6,1\n"
+    found = findings(tmp_path, raw, RUN)
+    assert {code: found[code]["count"] for code in ("bad-value", "malformed-line", "fractional-level")} == {
+        "bad-value": 2, "malformed-line": 2, "fractional-level": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "tsv.gz"])

@@ -29,6 +29,10 @@ CODES = {
     # Both kinds of files
     "unreadable": Code("error", "the file cannot be read to its end",
         "it cannot be scored", "mend it as the message says"),
+    "utf-16": Code("error", "text in UTF-16, which PowerShell's > and some editors write",
+        "no tool can read it", "write UTF-8: iconv -f UTF-16 -t UTF-8 FILE, or Out-File -Encoding utf8"),
+    "swapped-files": Code("error", "a run where judgements are expected, or judgements where a run is",
+        "it cannot be scored", "give the judgements first, then the runs"),
     "malformed-line": Code("error", "lines with a wrong number of columns",
         "trec_eval and trecpy refuse the file; readers that pass them over lose documents",
         "write ids without blanks, and all the columns"),

@@ -8,7 +8,7 @@ import numpy as np
 from trecpy.checks.findings import Findings
 from trecpy.checks.ids import odd_ids
 from trecpy.checks.lines import Faults
-from trecpy.checks.rows import Rows, repeated, take_notes
+from trecpy.checks.rows import Rows, is_another, repeated, take_notes
 from trecpy.errors import TrecpyError
 from trecpy.files import all_joined, first_of_each, read_parts
 from trecpy.formats.sniff import layout_of
@@ -47,6 +47,8 @@ def check_qrels(source: Source, layout: str | None) -> tuple[Findings, Judged | 
     found = Findings(source.name, "qrels")
     with source:
         try:
+            if is_another(source, "qrels", layout, found):
+                return found, None
             rows = _qrels_rows(source, layout, found)
         except TrecpyError as error:
             found.add("unreadable", 1, [str(error)])

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from trecpy.checks.findings import Findings
+from trecpy.formats.columns import Kind
+from trecpy.formats.sniff import is_other_kind
+from trecpy.formats.source import Source, is_utf16
 from trecpy.kernels.dtypes import Bytes, Integers
 from trecpy.text import quoted, shown
 
@@ -65,8 +68,18 @@ def take_notes(notes: Sequence[str], found: Findings) -> None:
     for note in notes:
         if "byte order mark" in note:
             found.add("byte-order-mark", 1, ["line 1"])
-        elif "not together" in note:
+        elif "not together" in note and "split-topic" not in found:
             found.add("split-topic", 1, [note.removeprefix(f"{found.name}:")])
+
+
+def is_another(source: Source, kind: Kind, layout: str | None, found: Findings) -> bool:
+    """Is the file no text, or of the other kind? Then nothing else is worth looking for."""
+    head = source.peek(64)
+    code = "utf-16" if is_utf16(head) else "swapped-files" if is_other_kind(source, kind, layout) else ""
+    if code:
+        text = head.decode("utf-16", "replace").encode() if code == "utf-16" else head
+        found.add(code, 1, [example("line 1", text.split(b"\n")[0])])
+    return bool(code)
 
 
 def repeated(rows: Rows) -> tuple[Integers, Integers]:

@@ -12,7 +12,7 @@ from trecpy.checks.lines import Faults
 from trecpy.checks.matching import NearIds
 from trecpy.checks.qrels import MEASURES, Judged
 from trecpy.checks.rankings import RANK, RUN_CHECKS, TAG, contradicting_ranks, spaces_in_ids
-from trecpy.checks.rows import Rows, repeated, take_notes
+from trecpy.checks.rows import Rows, is_another, repeated, take_notes
 from trecpy.checks.unjudged import Unjudged
 from trecpy.errors import TrecpyError
 from trecpy.evaluation import score, tie_range
@@ -62,6 +62,8 @@ def check_run(source: Source, layout: str | None, judged: Judged | None, depth: 
     state = _Run(found, judged, depth)
     with source:
         try:
+            if is_another(source, "run", layout, found):
+                return found, state.sizes
             found.lines = layout_of(source, "run", layout) == "trec"
             faults = Faults(found, "run", state.begin)
             reader = open_run(source, "10.0", layout, faults, spans=("rank", "tag"))

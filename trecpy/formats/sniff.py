@@ -7,13 +7,26 @@ from itertools import pairwise
 
 from trecpy.errors import FormatError, ParameterError
 from trecpy.formats.arrow import column_names
-from trecpy.formats.columns import DELIMITERS, DOCNO_NAMES, LAYOUTS, RANK_NAMES, SCORE_NAMES, TOPIC_NAMES, Kind, header
+from trecpy.formats.columns import (
+    DELIMITERS,
+    DOCNO_NAMES,
+    LAYOUTS,
+    LEVEL_NAMES,
+    RANK_NAMES,
+    SCORE_NAMES,
+    TOPIC_NAMES,
+    Kind,
+    header,
+)
 from trecpy.formats.source import Source
+from trecpy.numbers import strtod, strtol
 from trecpy.text import described, quoted
 
 _BEIR = ("query-id", "corpus-id")  # in judgements, whose levels are called scores there
 _SIZE = 1 << 14
 _BINARY = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+_LINES = 20  # that are looked at
+_LISTS = rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\['  # {topic: [docno, ...]}
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -41,6 +54,31 @@ def kind_of(source: Source, layout: str | None = None) -> Kind | None:
     return "qrels" if columns == 4 else "run" if columns == 3 or columns > 5 else None
 
 
+def is_other_kind(source: Source, kind: Kind, asked: str | None) -> bool:
+    """
+    Is this clearly a run where judgements are expected, or the opposite? What may be either is not.
+
+    asked: a layout, or None
+    """
+    head = source.peek(_SIZE)
+    if asked not in (None, "trec") or _binary_layout(head):
+        return False
+    text = head.removeprefix(_BOM)
+    if text.lstrip()[:1] == b"{":
+        return kind == "qrels" and re.match(_LISTS, text) is not None
+    lines = [line for line in text.split(b"\n")[:_LINES] if line.strip() and line[:1] != b"#"]
+    if not lines:
+        return False
+    names = set(header(re.split(r"[\t,]", lines[0].decode("utf-8", "surrogateescape"))))
+    if names & set(TOPIC_NAMES) and names & set(DOCNO_NAMES):
+        values = names & {*LEVEL_NAMES, *SCORE_NAMES, *RANK_NAMES}
+        return bool(values) and not values & set(LEVEL_NAMES if kind == "qrels" else (*SCORE_NAMES, *RANK_NAMES))
+    rows = [line.split() for line in lines]
+    if kind == "qrels":
+        return all(len(row) >= 6 and not strtod(row[3])[1] and not strtod(row[4])[1] for row in rows)
+    return all(len(row) == 4 and not strtol(row[3])[1] for row in rows)
+
+
 def _kind_by_names(columns: list[str]) -> Kind | None:
     names = set(header(columns))
     if not (names & set(TOPIC_NAMES) and names & set(DOCNO_NAMES)):
@@ -50,7 +88,7 @@ def _kind_by_names(columns: list[str]) -> Kind | None:
 
 def _kind_of_json(head: bytes) -> Kind | None:
     """Lists of documents are a run, and so are scores with a point; integers may be either."""
-    if re.match(rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[', head):
+    if re.match(_LISTS, head):
         return "run"
     values = re.findall(rb'"\s*:\s*(-?[0-9][-+.0-9eE]*|-?Infinity)\s*[,}]', head)
     return "run" if any(re.search(rb"[.eEI]", value) for value in values) else None

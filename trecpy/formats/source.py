@@ -21,6 +21,12 @@ _MOST_HELD = 1 << 28
 _MOST_EXPANSION = 100
 
 
+def is_utf16(head: bytes) -> bool:
+    """Is this the beginning of text in UTF-16 or UTF-32? Windows writes such files."""
+    marked = head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in head
+    return marked or (len(head) > 1 and not (any(head[1:64:2]) and any(head[:64:2])))
+
+
 class ByteStream(Protocol):
     """What is asked of a stream: the part of io.FileIO, sys.stdin.buffer and io.BytesIO that is used."""
 
@@ -253,7 +259,10 @@ class Lines:
             place = self._buffer.find(0, self.stop, self.stop + count)
             if place >= 0:
                 column = place - self.line_start(place) + 1
-                raise FormatError(f"{self.source.name}:{self.line(place)}: byte {column}: expected text, found a NUL")
+                utf16 = ", which UTF-16 has" if is_utf16(bytes(self._buffer[:64])) else ""
+                raise FormatError(
+                    f"{self.source.name}:{self.line(place)}: byte {column}: expected text, found a NUL{utf16}"
+                )
             self.stop += count
             self.ended = count == 0
         if not self.ended:
