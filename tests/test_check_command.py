@@ -408,7 +408,7 @@ def test_copies_never_write_over_each_other(tmp_path: Path) -> None:
     assert not (tmp_path / "clean").exists()
     os.mkfifo(tmp_path / "pipe")
     outcome = trecpy("check", qrels, str(tmp_path / "pipe"), "--fix", str(tmp_path / "clean"))
-    assert outcome.said == [f"error: --fix: expected files, found {tmp_path}/pipe, which can be read once only"]
+    assert outcome.said == [f"error: --fix: expected files, which can be read twice, found {tmp_path}/pipe"]
 
 
 def test_a_copy_is_compressed_as_the_file_is_and_never_the_file_itself(tmp_path: Path) -> None:
@@ -420,5 +420,5 @@ def test_a_copy_is_compressed_as_the_file_is_and_never_the_file_itself(tmp_path:
     outcome = trecpy("check", qrels, str(path), "--fix", str(tmp_path))
     assert (outcome.code, outcome.said) == (1, [f"error: --fix: expected another folder than that of {qrels}"])
     assert trecpy("check", "-", "--fix", str(tmp_path / "clean"), stdin=QRELS.encode()).said == [
-        "error: --fix: expected files, found standard input"
+        "error: --fix: expected files, which can be read twice, found standard input"
     ]

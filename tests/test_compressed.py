@@ -44,6 +44,7 @@ def read(stream: io.IOBase, size: int = 4096) -> bytes:
 @pytest.mark.parametrize("kind", COMPRESS)
 @given(st.lists(st.binary(max_size=400), min_size=1, max_size=5), st.integers(1, 500), st.integers(0, 20))
 def test_all_members_are_read_and_padding_is_none(kind: str, members: list[bytes], step: int, padding: int) -> None:
+    members = [b"text first", *members]  # else it may be taken for what was compressed twice
     raw = b"".join(map(COMPRESS[kind], members)) + b"\0" * padding
     assert read(io.BytesIO(raw), step) == b"".join(members)
     assert read(Pipe(raw, step), 1 << 16) == b"".join(members)
@@ -170,3 +171,15 @@ def test_plain_files_load_no_library_of_compression(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, *write(tmp_path, QRELS, RUN)], capture_output=True, check=False)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("outer", COMPRESS)
+@pytest.mark.parametrize("inner", COMPRESS)
+@pytest.mark.parametrize("pipe", [False, True])
+def test_what_was_compressed_twice_is_said_to_be(outer: str, inner: str, pipe: bool) -> None:
+    raw = COMPRESS[outer](COMPRESS[inner](RUN))
+    with pytest.raises(FormatError) as raised:
+        read(Pipe(raw, 1) if pipe else io.BytesIO(raw))
+    assert str(raised.value) == (
+        f"file: expected text in the {outer} data, found {inner} data: it was compressed twice; decompress it once"
+    )

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -251,3 +252,21 @@ def test_a_protocol_that_rounds_is_printed_with_its_digits(tmp_path: Path) -> No
         lines = trecpy("eval", *files, *options).out.decode().splitlines()
         assert (lines[1].split()[-1], lines[2]) == (value, said)
     assert trecpy("eval", *files, "--format", "tsv").out.decode().split()[-1] == "0.45455"
+
+
+def test_pipes_and_standard_input_are_called_so(tmp_path: Path) -> None:
+    """Process substitution names a pipe /dev/fd/63, which says nothing to who reads it."""
+    qrels, run = write(tmp_path, "1 0 a 1; 2 0 a 1", "1 Q0 a 1 1 tag")
+    said = "lacks 1 of 2 judged topics; they count with what an empty ranking scores"
+    outcome = trecpy("eval", qrels, "-", stdin=Path(run).read_bytes())
+    assert outcome.said == [f"warning: standard input: {said}"]
+    for raw, text in (
+        (Path(run).read_bytes(), f"warning: a pipe ({{}}): {said}"),
+        (b"1 Q0 a 1 x tag\n", "error: a pipe ({}):1: column 5 (score): expected a number, found 'x'"),
+    ):
+        reading, writing = os.pipe()
+        os.write(writing, raw)
+        os.close(writing)
+        path = f"/dev/fd/{reading}"
+        assert trecpy("eval", qrels, path).said == [text.format(path)]
+        os.close(reading)

@@ -1,6 +1,7 @@
 """Bytes of ids and file names in messages: never decoded for output, only shown."""
 
 import os
+import stat
 
 
 def shown(text: bytes | str | os.PathLike[str]) -> str:
@@ -37,3 +38,20 @@ def plural(count: int, noun: str) -> str:
 def plain(text: str) -> str:
     """Text on one line of a terminal, whole: what is not printable is escaped; bytes that are no UTF-8 stay bytes."""
     return "".join(c if c.isprintable() or 0xDC80 <= ord(c) <= 0xDCFF else ascii(c)[1:-1] for c in text)
+
+
+def called(path: str | bytes | os.PathLike[str]) -> str:
+    """A file's name in messages: process substitution and redirection give names that say nothing to who reads them."""
+    name = shown(path)
+    if name in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+        return f"standard input ({name})"
+    try:
+        piped = name.startswith(("/dev/fd/", "/proc/")) and stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return name
+    return f"a pipe ({name})" if piped else name
+
+
+def input_name(path: str) -> str:
+    """The same of a file that a command reads, where '-' is standard input."""
+    return "standard input" if path == "-" else called(path)

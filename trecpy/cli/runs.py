@@ -17,7 +17,7 @@ from trecpy.errors import FileError, ParameterError, TrecpyError, UsageError
 from trecpy.packed import Block
 from trecpy.presets import protocols
 from trecpy.protocol import Protocol
-from trecpy.text import plural, shown
+from trecpy.text import input_name, plural
 
 if TYPE_CHECKING:
     from trecpy.cli.main import Streams
@@ -81,13 +81,13 @@ def evaluated(
     counts = evaluation.counts
     if counts.missing:
         lacks = f"lacks {counts.missing:,} of {plural(counts.judged, 'judged topic')}"
-        warn(f"warning: {shown(path)}: {lacks}; {_FATES[evaluation.protocol.topics]}")
+        warn(f"warning: {input_name(path)}: {lacks}; {_FATES[evaluation.protocol.topics]}")
     if short := depths.short:
-        warn(f"warning: {shown(path)}: {short}")
+        warn(f"warning: {input_name(path)}: {short}")
     unjudged = counts.run - (counts.judged - counts.missing)
     if unjudged:
         fate = "they count as 0" if evaluation.protocol.topics == "run" else "they are left out"
-        warn(f"warning: {shown(path)}: has {plural(unjudged, 'topic')} without judgements; {fate}")
+        warn(f"warning: {input_name(path)}: has {plural(unjudged, 'topic')} without judgements; {fate}")
     return evaluation
 
 
@@ -146,5 +146,5 @@ def named(path: str) -> Iterator[None]:
 
 def _of_run(text: str, path: str) -> str:
     """A message that names the run."""
-    name = shown(path)
-    return text if name in text or path == "-" else f"{name}: {text}"
+    name = input_name(path)
+    return text if name in text else f"{name}: {text}"

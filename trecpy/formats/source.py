@@ -11,8 +11,8 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from trecpy.errors import FileError, FormatError
-from trecpy.formats.compressed import HEAD, PIECE, Decompressing, compression_of
-from trecpy.text import shown
+from trecpy.formats.compressed import HEAD, PIECE, Compression, Decompressing, compression_of
+from trecpy.text import called, shown
 
 _COPY_BUFFER = 1 << 20
 _BEHIND = 16  # bytes that a kernel may read behind the last line
@@ -68,7 +68,7 @@ class Source:
             stream = io.FileIO(os.fsencode(path), "r")
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name, or what no file name can hold
             raise FileError(f"{shown(path)}: cannot be read: {reason(error)}") from None
-        source = cls(stream, shown(path), twice)
+        source = cls(stream, called(path), twice)
         source._opened.callback(stream.close)
         return source
 
@@ -176,9 +176,21 @@ class Source:
             count += more
         if compression := compression_of(bytes(head[:HEAD]), self.name):
             self._decompressing = Decompressing(compression, self._read, bytes(head[:count]), self.name)
+            self._refuse_compressed_twice(self._decompressing, compression)
         else:
             self._ahead = bytes(head[:count])
         return self.readinto(target) if count else 0
+
+    def _refuse_compressed_twice(self, plain: Decompressing, outer: Compression) -> None:
+        """What was decompressed may be compressed itself: say so, instead of what is odd in its bytes."""
+        piece = bytearray(HEAD)
+        while len(self._ahead) < HEAD and (count := plain.readinto(memoryview(piece)[: HEAD - len(self._ahead)])):
+            self._ahead += piece[:count]
+        if inner := compression_of(self._ahead, self.name):
+            raise FormatError(
+                f"{self.name}: expected text in the {outer.name} data, found {inner.name} data: it was compressed "
+                "twice; decompress it once"
+            )
 
     def _read(self, target: memoryview) -> int:
         """The same as readinto(), of the bytes as they are stored."""

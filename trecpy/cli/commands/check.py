@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from trecpy.cli.choices import add_file_formats, whole_number
 from trecpy.cli.colour import painted
 from trecpy.errors import FileError, UsageError
-from trecpy.text import plural, shown
+from trecpy.text import input_name, plural, shown
 
 if TYPE_CHECKING:
     from trecpy.checks.findings import Finding, Findings
@@ -57,13 +57,13 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     try:
         found, judged = check_qrels(_opened(options.qrels, streams), options.qrels_format)
     except FileError as error:
-        found, judged = Findings.of_unreadable(_name(options.qrels), "qrels", error), None
+        found, judged = Findings.of_unreadable(input_name(options.qrels), "qrels", error), None
     reports, depths = [found], Depths()
     for path in options.runs:
         try:
             found, sizes = check_run(_opened(path, streams), options.run_format, judged, options.depth)
         except FileError as error:
-            found, sizes = Findings.of_unreadable(_name(path), "run", error), Sizes()
+            found, sizes = Findings.of_unreadable(input_name(path), "run", error), Sizes()
         reports.append(found)
         depths.add(sizes)
     depths.conclude(reports[1:])
@@ -77,10 +77,6 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
             _fix(path, found, options.fix, streams)
     codes = [_EXIT_CODES[found.worst] for found in reports]
     return 2 if 2 in codes else max(codes)
-
-
-def _name(path: str) -> str:
-    return "standard input" if path == "-" else shown(path)
 
 
 def _opened(path: str, streams: Streams) -> Source:
@@ -140,8 +136,7 @@ def _check_copies(paths: Sequence[str], folder: str) -> None:
     copies: dict[str, str] = {}
     for path in paths:
         if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
-            found = "standard input" if path == "-" else f"{shown(path)}, which can be read once only"
-            raise UsageError(f"--fix: expected files, found {found}")
+            raise UsageError(f"--fix: expected files, which can be read twice, found {input_name(path)}")
         copy = _copy_of(path, folder)
         if copy in copies:
             raise UsageError(

@@ -23,7 +23,7 @@ from trecpy.cli.choices import (
 from trecpy.cli.layout import Cell, rows_as
 from trecpy.cli.progress import progress
 from trecpy.errors import TrecpyError, UsageError
-from trecpy.text import plural, quoted, shown
+from trecpy.text import input_name, plural, quoted
 
 if TYPE_CHECKING:
     from trecpy.api import Evaluator
@@ -240,14 +240,14 @@ def _candidates(baseline: str, first: Pool, path: str, pool: Pool, streams: Stre
     if found is None:
         return
     yield (
-        f"candidates of {shown(path)}: {found.second_depth:,.1f} documents a topic "
+        f"candidates of {input_name(path)}: {found.second_depth:,.1f} documents a topic "
         f"(baseline {found.first_depth:,.1f}), overlap {found.shared:.4f} (shared / all of both)"
     )
     if found.same < found.topics:
         many = f"{found.topics - found.same:,} of {plural(found.topics, 'topic')}"
         streams.warn(
-            f"warning: {shown(path)}: ranked other documents than {shown(baseline)} in {many}: a difference may come "
-            "from the candidates, not from their order"
+            f"warning: {input_name(path)}: ranked other documents than {input_name(baseline)} in {many}: a difference "
+            "may come from the candidates, not from their order"
         )
 
 
@@ -256,7 +256,9 @@ def _say_left_out(baseline: str, results: list[tuple[str, Comparison]], streams:
     for path, comparison in results:
         for count, where in ((comparison.only_baseline, baseline), (comparison.only_other, path)):
             if count:
-                streams.warn(f"warning: {shown(path)}: {plural(count, 'topic')} only in {shown(where)}; left out")
+                streams.warn(
+                    f"warning: {input_name(path)}: {plural(count, 'topic')} only in {input_name(where)}; left out"
+                )
     if left_out := results[0][1].left_out:
         streams.warn(f"warning: not compared, since they are not averaged over topics: {', '.join(left_out)}")
 
@@ -277,7 +279,7 @@ def _gate(gate: Gate, path: str, comparison: Comparison, streams: Streams) -> bo
     difference = comparison[gate.measure].difference
     met = gate.met(difference)
     if met:
-        streams.warn(f"failed: {shown(path)}: {gate.measure}: difference {difference:.6g} (--fail-if '{gate}')")
+        streams.warn(f"failed: {input_name(path)}: {gate.measure}: difference {difference:.6g} (--fail-if '{gate}')")
     return met
 
 
