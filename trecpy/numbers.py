@@ -17,6 +17,8 @@ _MOST_DIGITS = 400  # no double has more
 
 def strtod(text: bytes) -> tuple[float, bytes]:
     """The double that text begins with, and the rest: decimal, hexadecimal, inf or nan; 0.0 where there is none."""
+    if match := _DECIMAL.fullmatch(text):
+        return float(match.group()), b""
     if match := _HEXADECIMAL.match(text):
         try:
             value = float.fromhex(match.group().decode())

@@ -28,6 +28,7 @@ class Faults:
 
     def __init__(self, found: Findings, kind: Kind, again: Callable[[], None] = lambda: None) -> None:
         self._found, self._kind, self._again = found, kind, again
+        self._first = True
 
     def line(self, found: int, place: Place) -> None:
         """A line of a wrong number of columns."""
@@ -44,6 +45,7 @@ class Faults:
 
     def again(self) -> None:
         """The file is read once more."""
+        self._first = True
         self._again()
 
     def _add(self, code: str, place: Place) -> None:
@@ -52,11 +54,12 @@ class Faults:
 
     def _likely(self, place: Place) -> str | None:
         """What is wrong, if that can be told."""
-        fields = place.text.split()
-        words = set(_BLANKS_OR_SEPARATORS.split(place.text.removeprefix(b"\xef\xbb\xbf").lower()))
-        if len(words & _NAMES) > 1 and place.where() == "line 1":
-            return "header"
-        return likely_fault(fields, self._kind) if self._found.lines else None
+        if self._first:
+            self._first = False
+            words = set(_BLANKS_OR_SEPARATORS.split(place.text.removeprefix(b"\xef\xbb\xbf").lower()))
+            if len(words & _NAMES) > 1 and place.where() == "line 1":
+                return "header"
+        return likely_fault(place.text.split(), self._kind) if self._found.lines else None
 
     def _example(self, code: str, place: Place) -> list[str]:
         return [example(place.where(), place.text)] if self._found.wants(code) else []
@@ -65,10 +68,10 @@ class Faults:
 def likely_fault(fields: Sequence[bytes], kind: Kind) -> str | None:
     """The code of what is most likely wrong with a line of TREC's that cannot be read; None where nothing tells."""
     value = _SCORE if kind == "run" else _LEVEL
-    if has_spaces_in_ids(fields, kind):
-        return "spaces-in-ids"
     if len(fields) > value and _COMMA.fullmatch(fields[value]):
         return "decimal-comma"
+    if has_spaces_in_ids(fields, kind):
+        return "spaces-in-ids"
     if kind == "run" and len(fields) == _RUN_COLUMNS - 1:
         if _is_number(fields[_RANK]) and _is_number(fields[_SCORE]):
             return "missing-tag"

@@ -8,7 +8,7 @@ import numpy as np
 from trecpy.checks.findings import Findings
 from trecpy.checks.ids import odd_ids
 from trecpy.checks.lines import Faults
-from trecpy.checks.rows import Rows, is_another, repeated, take_notes
+from trecpy.checks.rows import Rows, is_another, take_notes
 from trecpy.errors import TrecpyError
 from trecpy.files import all_joined, first_of_each, read_parts
 from trecpy.formats.sniff import layout_of
@@ -98,7 +98,7 @@ def _qrels_rows(source: Source, asked: str | None, found: Findings) -> Rows | No
 
 def duplicate_judgements(rows: Rows, found: Findings) -> None:
     """A document judged twice."""
-    again, before = repeated(rows)
+    again, before = rows.repeated
     other = int(np.count_nonzero(rows.values[again] != rows.values[before]))
     detail = f"{other:,} of them with another level" if other else "all say the same again"
     found.add("duplicate-judgement", len(again), rows.examples(np.sort(again)), detail, fixable=len(again) - other)

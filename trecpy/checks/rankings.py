@@ -8,7 +8,7 @@ from trecpy.arrays import end_to_end
 from trecpy.checks.findings import Findings
 from trecpy.checks.ids import odd_ids
 from trecpy.checks.lines import has_spaces_in_ids
-from trecpy.checks.rows import Rows, repeated
+from trecpy.checks.rows import Rows
 from trecpy.kernels.dtypes import Bytes, Flags, Integers
 from trecpy.kernels.parse import hash_all
 
@@ -26,7 +26,7 @@ def infinite_scores(rows: Rows, found: Findings) -> None:
 
 def duplicate_documents(rows: Rows, found: Findings) -> None:
     """A document ranked twice."""
-    again, before = repeated(rows)
+    again, before = rows.repeated
     other = int(np.count_nonzero(rows.values[again] != rows.values[before]))
     found.add("duplicate-document", len(again), rows.examples(np.sort(again)),
               "some with another score" if other else "", fixable=len(again) - other)  # fmt: skip

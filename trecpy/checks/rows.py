@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,13 @@ class Rows:
     hashes: Any
     values: Any
     line: Callable[[int], int] | None
+
+    @cached_property
+    def repeated(self) -> tuple[Integers, Integers]:
+        """Rows whose document their topic has already, and the rows that had it."""
+        order = np.lexsort((self.hashes, self.topic))
+        places = np.flatnonzero((np.diff(self.topic[order]) == 0) & (np.diff(self.hashes[order]) == 0))
+        return order[places + 1], order[places]
 
     def docno(self, row: int) -> bytes:
         """The docno of a row."""
@@ -80,11 +88,3 @@ def is_another(source: Source, kind: Kind, layout: str | None, found: Findings) 
         text = head.decode("utf-16", "replace").encode() if code == "utf-16" else head
         found.add(code, 1, [example("line 1", text.split(b"\n")[0])])
     return bool(code)
-
-
-def repeated(rows: Rows) -> tuple[Integers, Integers]:
-    """Rows whose document their topic has already, and the rows that had it."""
-    order = np.lexsort((rows.hashes, rows.topic))
-    alike = (np.diff(rows.topic[order]) == 0) & (np.diff(rows.hashes[order]) == 0)
-    places = np.flatnonzero(alike)
-    return order[places + 1], order[places]

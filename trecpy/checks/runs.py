@@ -12,7 +12,7 @@ from trecpy.checks.lines import Faults
 from trecpy.checks.matching import NearIds
 from trecpy.checks.qrels import MEASURES, Judged
 from trecpy.checks.rankings import RANK, RUN_CHECKS, TAG, contradicting_ranks, spaces_in_ids
-from trecpy.checks.rows import Rows, is_another, repeated, take_notes
+from trecpy.checks.rows import Rows, is_another, take_notes
 from trecpy.checks.unjudged import Unjudged
 from trecpy.errors import TrecpyError
 from trecpy.evaluation import score, tie_range
@@ -36,7 +36,7 @@ class Sizes:
         self.documents.update(
             zip(rows.topics, np.bincount(rows.topic, minlength=len(rows.topics)).tolist(), strict=True)
         )
-        again, _ = repeated(rows)
+        again, _ = rows.repeated
         topics, counts = np.unique(rows.topic[again], return_counts=True)
         self.twice.update(zip((rows.topics[t] for t in topics.tolist()), counts.tolist(), strict=True))
 
