@@ -8,8 +8,9 @@ import pytrec_eval
 from strategies import Collection, text
 
 from trecpy.evaluation import evaluate_blocks
+from trecpy.formats.judgements import read_judgements
+from trecpy.formats.runs import RunReader
 from trecpy.formats.source import Source
-from trecpy.formats.trec import RunReader, read_judgements
 from trecpy.numbers import strtod
 from trecpy.protocol import Protocol
 from trecpy.registry import Request, catalogue, columns

@@ -154,7 +154,7 @@ def test_topics_that_are_not_together(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from trecpy.formats.trec import RunReader
+    from trecpy.formats.runs import RunReader
 
     given = RunReader.__init__.__defaults__
     assert given is not None

@@ -18,8 +18,9 @@ from test_reader import Pipe
 import trecpy
 from trecpy.errors import FileError, FormatError
 from trecpy.formats.compressed import zstd
+from trecpy.formats.judgements import read_judgements
+from trecpy.formats.runs import RunReader
 from trecpy.formats.source import Lines, Source
-from trecpy.formats.trec import RunReader, read_judgements
 
 QRELS = "".join(f"{t} 0 d{d} {d % 3}\n" for t in range(30) for d in range(20)).encode()
 RUN = "".join(f"{t} Q0 d{d} {d + 1} {1 / (d + 1 + t)} tag\n" for t in range(30) for d in range(40)).encode()

@@ -58,8 +58,8 @@ def test_ranks_only_are_said_to_be(paths: tuple[str, str], tmp_path: Path) -> No
 
 
 def test_a_run_whose_topics_come_back_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trecpy.formats.trec.BLOCK", 512)
-    monkeypatch.setattr("trecpy.formats.trec.RunReader.__init__.__defaults__", (512, *_defaults()[1:]))
+    monkeypatch.setattr("trecpy.formats.reader.BLOCK", 512)
+    monkeypatch.setattr("trecpy.formats.runs.RunReader.__init__.__defaults__", (512, *_defaults()[1:]))
     _, path = write(tmp_path, None, MIXED)
     out = tmp_path / "out.json"
     outcome = trecpy("convert", path, str(out))
@@ -71,7 +71,7 @@ def test_a_run_whose_topics_come_back_is_written_once(tmp_path: Path, monkeypatc
 
 
 def _defaults() -> tuple[object, ...]:
-    from trecpy.formats.trec import RunReader
+    from trecpy.formats.runs import RunReader
 
     return RunReader.__init__.__defaults__ or ()
 

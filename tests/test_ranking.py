@@ -15,8 +15,9 @@ from oracles import ours
 from strategies import Collection
 
 from trecpy.errors import TopicError
+from trecpy.formats.judgements import read_judgements
+from trecpy.formats.runs import RunReader
 from trecpy.formats.source import Source
-from trecpy.formats.trec import RunReader, read_judgements
 from trecpy.kernels import rank as kernel
 from trecpy.protocol import Protocol
 

@@ -9,8 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trecpy.errors import FileError, FormatError, TrecpyError
+from trecpy.formats.judgements import read_judgements
+from trecpy.formats.reader import Reader
+from trecpy.formats.runs import RunReader
 from trecpy.formats.source import Source
-from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RUN_LAYOUT, Reader, RunReader, read_judgements, read_zscores
+from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RUN_LAYOUT
+from trecpy.formats.zscores import read_zscores
 from trecpy.numbers import strtod, strtol
 
 

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 import trecpy
 from trecpy.errors import InputError, TrecpyError
 from trecpy.evaluation import evaluate_blocks
+from trecpy.formats.judgements import read_judgements
+from trecpy.formats.runs import RunReader
 from trecpy.formats.source import Source
-from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT, Layout, RunReader, read_judgements
+from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT, Layout
 from trecpy.kernels import parse as kernel
 from trecpy.protocol import Compat, Protocol
 from trecpy.registry import Request, columns

@@ -13,7 +13,7 @@ from trecpy import __version__
 from trecpy.collection import as_qrels, as_run, fingerprint
 from trecpy.errors import InputError, MeasureError, ParameterError, TrecpyError
 from trecpy.evaluation import score, tie_range
-from trecpy.formats.trec import RunReader
+from trecpy.formats.runs import RunReader
 from trecpy.inputs import first_twice
 from trecpy.kernels.dtypes import Reals
 from trecpy.names import key_of, parse_name, parse_names

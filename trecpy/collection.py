@@ -9,8 +9,9 @@ from typing import Any
 
 from trecpy.errors import FormatError, InputError, TopicError, TrecpyError
 from trecpy.files import TableRun, dataset_qrels, is_dataset, open_run, read_qrels
+from trecpy.formats.runs import RunReader
 from trecpy.formats.source import Source
-from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RunReader
+from trecpy.formats.trec import JUDGEMENT_LAYOUTS
 from trecpy.inputs import KNOWN, Names, ThreeColumns, packed_levels, packed_scores, source_of
 from trecpy.kernels.dtypes import Reals
 from trecpy.mapped import Mapped

@@ -9,10 +9,12 @@ import numpy as np
 from trecpy.errors import FileError, FormatError
 from trecpy.formats.columns import Columns, Kind
 from trecpy.formats.faults import Faults
+from trecpy.formats.judgements import read_judgements, read_trec_levels
+from trecpy.formats.runs import RunReader
 from trecpy.formats.sniff import layout_of
 from trecpy.formats.source import Source
 from trecpy.formats.tables import read_columns
-from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT, RunReader, read_judgements, read_trec_levels
+from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT
 from trecpy.inputs import Repeated, records_of
 from trecpy.kernels.dtypes import Integers
 from trecpy.numbers import is_double, unheld
@@ -63,7 +65,7 @@ def read_qrels(
     """
     Read judgements in any layout, strictly; and what was odd.
 
-    form, fractions: as formats.trec.read_judgements() has them; asked, twice: as read_levels() has them
+    form, fractions: as formats.judgements.read_judgements() has them; asked, twice: as read_levels() has them
     Raises FileError, FormatError; ParameterError: no such layout.
     """
     if form != "qrels" or layout_of(source, "qrels", asked) in ("trec", "msmarco"):
@@ -176,7 +178,7 @@ def read_parts(
 
 class TableRun:
     """
-    A run that is read as parts of a table; it yields what formats.trec.RunReader does.
+    A run that is read as parts of a table; it yields what formats.runs.RunReader does.
 
     notes: what was odd; tag: empty
     """

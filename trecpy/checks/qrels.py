@@ -11,9 +11,10 @@ from trecpy.checks.lines import Faults
 from trecpy.checks.rows import Rows, is_another, take_notes
 from trecpy.errors import TrecpyError
 from trecpy.files import all_joined, first_of_each, read_parts
+from trecpy.formats.reader import Reader
 from trecpy.formats.sniff import layout_of
 from trecpy.formats.source import Source
-from trecpy.formats.trec import JUDGEMENT_LAYOUTS, Reader
+from trecpy.formats.trec import JUDGEMENT_LAYOUTS
 from trecpy.kernels.dtypes import Flags
 from trecpy.names import parse_names
 from trecpy.packed import Qrels, Records, coded

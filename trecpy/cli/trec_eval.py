@@ -217,8 +217,9 @@ def _evaluate(options: Options, stdin: IO[bytes] | None, write: Write, warn: War
     """Read, score, print."""
     from trecpy.cli.rehearsal import share_compiling
     from trecpy.evaluation import evaluate_blocks
+    from trecpy.formats.judgements import read_judgements
+    from trecpy.formats.runs import RunReader
     from trecpy.formats.source import Source
-    from trecpy.formats.trec import RunReader, read_judgements
     from trecpy.registry import columns, ignored
     from trecpy.report import trec_lines
     from trecpy.threads import available
@@ -276,7 +277,7 @@ def _evaluate(options: Options, stdin: IO[bytes] | None, write: Write, warn: War
 
 def _read_zscores(options: Options) -> tuple[ZScores | None, list[str]]:
     from trecpy.formats.source import Source
-    from trecpy.formats.trec import read_zscores
+    from trecpy.formats.zscores import read_zscores
 
     if options.zscores is None:
         return None, []
