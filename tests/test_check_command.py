@@ -89,7 +89,7 @@ BROKEN = [
     ("bad-value", 1, changed(QRELS, line1="1 0 d1 inf"), RUN, "error", "line 1: 1 0 d1 inf"),
     ("negative-level", 1, changed(QRELS, line2="1 0 d2 -2"), RUN, "note", "line 2: 1 0 d2 -2"),
     ("huge-level", 1, changed(QRELS, line1="1 0 d1 1000"), RUN, "warning", "line 1: 1 0 d1 1000"),
-    ("no-relevant", 1, changed(QRELS, line1="1 0 d1 0"), RUN, "note", "topic '1'"),
+    ("no-relevant", 1, changed(QRELS, line1="1 0 d1 0"), RUN, "note", "line 1: topic '1'"),
     ("duplicate-document", 1, QRELS, changed(RUN, line2="1 Q0 d1 2 29.5 tag"), "error", "line 2: 1 Q0 d1 2 29.5 tag"),
     ("tied-scores", 12, QRELS, TIED, "warning", "line 1: 1 Q0 d1 1 5.0 tag"),
     ("tied-scores", 2, QRELS, changed(RUN, line29="1 Q0 d29 29 1.5 tag"), "note", "line 29: 1 Q0 d29 29 1.5 tag"),
@@ -103,20 +103,20 @@ BROKEN = [
      "line 1: 1 Q0 d1 0 30.5 tag"),
     ("extra-columns", 1, QRELS, changed(RUN, line2="1 Q0 d2 2 29.5 my tag"), "note", "line 2: 1 Q0 d2 2 29.5 my tag"),
     ("extra-columns", 1, QRELS, changed(RUN, line2="1 Q0 d2 2 29.5 tag 2"), "note", "line 2: 1 Q0 d2 2 29.5 tag 2"),
-    ("short-ranking", 1, QRELS, lines(ROWS[:-1]), "note", "topic '4': 29 of 30"),
+    ("short-ranking", 1, QRELS, lines(ROWS[:-1]), "note", "line 91: topic '4': 29 of 30"),
     ("missing-topic", 1, QRELS, lines(ROWS[:-30]), "warning", "topic '4'"),
-    ("unjudged-topic", 1, "; ".join(QRELS.split("; ")[:-30]), RUN, "note", "topic '4'"),
+    ("unjudged-topic", 1, "; ".join(QRELS.split("; ")[:-30]), RUN, "note", "line 91: topic '4'"),
     ("self-hit", 1, QRELS, changed(RUN, line2="1 Q0 1 2 29.5 tag"), "warning", "line 2: 1 Q0 1 2 29.5 tag"),
     ("unjudged-documents", 1, QRELS, changed(RUN, line2="1 Q0 x 2 29.5 tag"), "note",
      "topic '1', rank 2: line 2: 1 Q0 x 2 29.5 tag"),
     ("near-id", 1, QRELS, changed(RUN, line2="1 Q0 D002 2 29.5 tag"), "warning",
-     "docno 'D002' in the run, 'd2' in the judgements"),
+     "line 2: docno 'D002' in the run, 'd2' in the judgements"),
     ("near-id", 4, QRELS, lines([(f"0{t}", *rest) for t, *rest in ROWS]), "error",
-     "topic '01' in the run, '1' in the judgements"),
+     "line 1: topic '01' in the run, '1' in the judgements"),
     ("near-id", 30, QRELS, lines([(t, d.upper(), *rest) for t, d, *rest in ROWS]), "error",
-     "docno 'D1' in the run, 'd1' in the judgements"),
+     "line 1: docno 'D1' in the run, 'd1' in the judgements"),
     ("near-id", 1, changed(QRELS, line1="1 0 café 1"), changed(RUN, line2="1 Q0 cafÃ© 2 29.5 tag"), "warning",
-     "docno 'cafÃ©' in the run, 'café' in the judgements"),
+     "line 2: docno 'cafÃ©' in the run, 'café' in the judgements"),
     ("no-records", 1, QRELS, "# nothing", "error", None),
     ("unreadable", 1, QRELS, gzip.compress(RUN.encode())[:-9], "error", None),
     ("unreadable", 1, QRELS, '{"1": {"d1": 1', "error", None),
@@ -150,6 +150,7 @@ def test_topics_that_are_not_together(tmp_path: Path, monkeypatch: pytest.Monkey
     _small_blocks(monkeypatch)
     parts = findings(tmp_path, QRELS, changed(lines(mixed), line100="4 Q0"))
     assert parts["split-topic"]["severity"] == "note"
+    assert parts["split-topic"]["examples"][0].startswith("line 5: the lines of topic '1' are not together")
     assert parts["malformed-line"]["count"] == 1  # though it was read twice
 
 
@@ -171,7 +172,7 @@ def test_small_blocks_find_what_large_ones_do(tmp_path: Path, monkeypatch: pytes
 def test_depth_is_asked_for(tmp_path: Path) -> None:
     found = findings(tmp_path, QRELS, RUN, "--depth", "100")
     assert found["short-ranking"]["severity"] == "warning"
-    assert found["short-ranking"]["examples"] == [f"topic '{t}': 30 of 100" for t in (1, 2, 3)]
+    assert found["short-ranking"]["examples"] == [f"line {30 * t - 29}: topic '{t}': 30 of 100" for t in (1, 2, 3)]
 
 
 def test_what_ties_do_is_measured(tmp_path: Path) -> None:
@@ -208,7 +209,9 @@ def test_runs_are_compared_with_each_other(tmp_path: Path) -> None:
     found = [{each["code"]: each for each in report["findings"]} for report in json.loads(outcome.out)]
     assert ["fewer-than-others" in each for each in found] == [False, False, True, False, False, False]
     assert found[2]["fewer-than-others"]["count"] == 3
-    assert found[2]["fewer-than-others"]["examples"] == [f"topic '{t}': 10, another run 30" for t in (2, 3, 4)]
+    assert found[2]["fewer-than-others"]["examples"] == [
+        f"line {10 * t + 11}: topic '{t}': 10, another run 30" for t in (2, 3, 4)
+    ]
     assert "short-ranking" not in found[3]
     assert trecpy("check", qrels, str(tmp_path / "whole"), str(tmp_path / "lacking")).code == 3  # it lacks a topic
 

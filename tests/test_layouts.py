@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command import trecpy as trecpy_command
 from hypothesis import example, given
 from hypothesis import strategies as st
 from test_reader import Pipe
@@ -279,6 +280,7 @@ _PIECES = st.sampled_from(
 
 @given(st.lists(_PIECES, max_size=40).map(b"".join), st.sampled_from([None, *READABLE]), st.booleans())
 @example(b"qid\tdocno\tscore\n1\ta\t0.5\n\xff", None, True)
+@example(b'""{', "beir", False)
 @example(b"[" * 100_000, "json", True)
 @example(b'{"a":' + b"[" * 100_000, "json", True)
 @example(b'{"qid": ' + b"9" * 5000 + b"}", "jsonl", True)
@@ -325,6 +327,11 @@ def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_judgements_of_a_data_set_by_its_exact_name(dataset: str) -> None:
     assert trecpy.evaluate(dataset, {"1": ["b", "a"]}, "recip_rank")["recip_rank"] == 0.5
+    command = trecpy_command("check", dataset, "-", stdin=b"1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n")
+    assert command.out == (
+        b"irds:trecpy-test: 2 judgements of 1 topic; 0 findings\nstandard input: 2 documents of 1 topic; 0 findings\n"
+    )
+    assert trecpy_command("check", dataset + "s").code == 2
     with pytest.raises(FileError, match=r"^irds:trecpy-tes: expected the name of a data set in ir_datasets, found no"):
         trecpy.evaluate("irds:trecpy-tes", {"1": ["a"]})
     with pytest.raises(FileError, match=r"^irds:trecpy-test/empty: expected a data set with judgements, found none"):

@@ -1,6 +1,6 @@
 """Ids of a run that match those of the judgements but for case, zeros in front, or encoding."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,7 +20,7 @@ class NearIds:
 
     def __init__(self, judged: Judged) -> None:
         self._judged = judged
-        self._near: dict[bytes, str] = {}  # docnos without judgements -> as they are compared
+        self._near: dict[bytes, tuple[str, int | None]] = {}  # docnos without judgements -> as compared, line
         self._matched = False
 
     def see(self, rows: Rows) -> None:
@@ -31,27 +31,43 @@ class NearIds:
         places = np.minimum(np.searchsorted(judged, rows.hashes), len(judged) - 1)
         unmatched = np.flatnonzero(judged[places] != rows.hashes)
         self._matched = self._matched or len(unmatched) < len(rows.hashes)
-        for docno in map(rows.docno, unmatched[: _SAMPLE - len(self._near)].tolist()):
-            self._near[docno] = compared(docno)
+        taken = unmatched[: _SAMPLE - len(self._near)]
+        lines = rows.lines(taken).tolist() if rows.before is not None else [None] * len(taken)
+        for docno, line in zip(map(rows.docno, taken.tolist()), lines, strict=True):
+            self._near.setdefault(docno, (compared(docno), line))
 
-    def conclude(self, missing: Sequence[bytes], unjudged: Sequence[bytes], some: bool, found: Findings) -> None:
-        """missing, unjudged: topics of the judgements only, of the run only; some: are there any of both?"""
+    def conclude(
+        self,
+        missing: Sequence[bytes],
+        unjudged: Sequence[bytes],
+        lines: Mapping[bytes, int],
+        some: bool,
+        found: Findings,
+    ) -> None:
+        """
+        Say which are near.
+
+        missing, unjudged: topics of the judgements only, of the run only; lines: of the latter, where known
+        some: are there topics in both?
+        """
         known = {compared(topic): topic for topic in missing}
         pairs = [(topic, known[same]) for topic in unjudged if (same := compared(topic)) in known]
-        found.add("near-id", len(pairs), [_said("topic", *pair) for pair in pairs], severity=None if some else "error")
+        said = (_said("topic", *pair, lines.get(pair[0])) for pair in pairs)
+        found.add("near-id", len(pairs), said, severity=None if some else "error")
         if not self._near:
             return
         documents = self._judged.qrels.documents
         known = {compared(name): name for name in map(documents.docno, range(min(len(documents.spans), _MOST_NAMES)))}
-        names = {docno: known[same] for docno, same in self._near.items() if same in known}
+        names = [(docno, known[same], line) for docno, (same, line) in self._near.items() if same in known]
         if len(names) >= _LIKELY * len(self._near):
             found.add(
                 "near-id",
                 len(names),
-                (_said("docno", *pair) for pair in names.items()),
+                (_said("docno", *each) for each in names),
                 severity=None if self._matched else "error",
             )
 
 
-def _said(role: str, run: bytes, qrels: bytes) -> str:
-    return f"{role} {quoted(run)} in the run, {quoted(qrels)} in the judgements"
+def _said(role: str, run: bytes, qrels: bytes, line: int | None) -> str:
+    where = "" if line is None else f"line {line}: "
+    return f"{where}{role} {quoted(run)} in the run, {quoted(qrels)} in the judgements"

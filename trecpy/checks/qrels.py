@@ -10,11 +10,12 @@ from trecpy.checks.ids import odd_ids
 from trecpy.checks.lines import Faults
 from trecpy.checks.rows import Rows, is_another, take_notes
 from trecpy.errors import TrecpyError
-from trecpy.files import all_joined, first_of_each, read_parts
+from trecpy.files import all_joined, dataset_qrels, first_of_each, read_parts
 from trecpy.formats.reader import Reader
 from trecpy.formats.sniff import layout_of
 from trecpy.formats.source import Source
 from trecpy.formats.trec import JUDGEMENT_LAYOUTS
+from trecpy.inputs import KNOWN, packed_levels
 from trecpy.kernels.dtypes import Flags
 from trecpy.names import parse_names
 from trecpy.packed import Qrels, Records, coded
@@ -54,6 +55,24 @@ def check_qrels(source: Source, layout: str | None) -> tuple[Findings, Judged | 
         except TrecpyError as error:
             found.add("unreadable", 1, [str(error)])
             return found, None
+    return _checked(rows, found)
+
+
+def check_dataset(name: str) -> tuple[Findings, Judged | None]:
+    """The same of the judgements of a data set: "irds:NAME"."""
+    found = Findings(name, "qrels")
+    try:
+        records, level, grades = packed_levels(dataset_qrels(name), KNOWN, fractions=True)
+    except TrecpyError as error:
+        found.add("unreadable", 1, [str(error)])
+        return found, None
+    values = level.astype(float) if grades is None else np.where(level < 0, level, np.append(grades, 0)[level])
+    return _checked(
+        Rows(records.topics, records.topic, records.data, records.spans, records.hashes, values, None), found
+    )
+
+
+def _checked(rows: Rows | None, found: Findings) -> tuple[Findings, Judged | None]:
     if rows is None or not len(rows.topic):
         found.add("no-records", 1)
         return found, None
@@ -64,12 +83,19 @@ def check_qrels(source: Source, layout: str | None) -> tuple[Findings, Judged | 
     kept = first_of_each(records)
     records = replace(records, topic=records.topic[kept], spans=records.spans[kept], hashes=records.hashes[kept])
     level, grades = coded(rows.values[kept])
-    qrels = Qrels.of(source.name, records, level, grades=grades)
+    qrels = Qrels.of(found.name, records, level, grades=grades)
     without = np.flatnonzero(qrels.count(qrels.code(np.nextafter(0, 1))) == 0)
-    found.add("no-relevant", len(without), (f"topic {quoted(qrels.topics[t])}" for t in without.tolist()))
+    found.add("no-relevant", len(without), (_topic(rows, qrels.topics[t]) for t in without.tolist()))
     protocol = Protocol(duplicates="first", gains="float" if grades is not None else "level")
     columns = parse_names(MEASURES, protocol.compat)
     return found, Judged(Plan(qrels, columns, protocol), np.unique(rows.hashes))
+
+
+def _topic(rows: Rows, topic: bytes) -> str:
+    """A topic, and where it stands first."""
+    first = np.flatnonzero(rows.topic == rows.topics.index(topic))[:1]
+    where = f"line {rows.lines(first)[0]}: " if rows.before is not None and len(first) else ""
+    return f"{where}topic {quoted(topic)}"
 
 
 def _qrels_rows(source: Source, asked: str | None, found: Findings) -> Rows | None:
@@ -94,7 +120,7 @@ def _qrels_rows(source: Source, asked: str | None, found: Findings) -> Rows | No
     # Topics of which no line could be read are none.
     used, topic = np.unique(records.topic[kept], return_inverse=True)
     topics = [records.topics[t] for t in used.tolist()]
-    return Rows(topics, topic, records.data, spans[kept], records.hashes[kept], level[kept], reader.lines.line)
+    return Rows(topics, topic, records.data, spans[kept], records.hashes[kept], level[kept], 0)
 
 
 def duplicate_judgements(rows: Rows, found: Findings) -> None:

@@ -1,6 +1,6 @@
 """Records of a file as checks see them, and what is shown of them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ class Rows:
     Records that lie in a file's bytes.
 
     topics, topic: as Records has them; spans: int64[N, 2 or 6]  place and size of docno, and of rank and tag
-    line: says the line of data[place]; None: it came from a table
+    before: lines of the file that lie before data[0]; None: it came from a table
     """
 
     topics: list[bytes]
@@ -30,7 +30,7 @@ class Rows:
     spans: Integers
     hashes: Any
     values: Any
-    line: Callable[[int], int] | None
+    before: int | None
 
     @cached_property
     def repeated(self) -> tuple[Integers, Integers]:
@@ -50,9 +50,17 @@ class Rows:
 
     def say(self, row: int) -> str:
         """The row as an example: its line, or its ids."""
-        if self.line is None:
+        if self.before is None:
             return f"topic {quoted(self.topics[self.topic[row]])}, docno {quoted(self.docno(row))}"
-        return example(f"line {self.line(int(self.spans[row, 0]))}", self.whole(row))
+        return example(f"line {self.lines([row])[0]}", self.whole(row))
+
+    def lines(self, rows: Sequence[int] | Integers) -> Integers:
+        """int64[n]: their lines, where it came from lines."""
+        assert self.before is not None
+        places = self.spans[rows, 0]
+        ends = np.flatnonzero(self.data[: places.max(initial=0)] == ord("\n"))
+        lines: Integers = self.before + 1 + np.searchsorted(ends, places)
+        return lines
 
     def whole(self, row: int) -> bytes:
         """The line that a row stands in, 1,000 bytes of it on each side of its docno."""
@@ -77,7 +85,8 @@ def take_notes(notes: Sequence[str], found: Findings) -> None:
         if "byte order mark" in note:
             found.add("byte-order-mark", 1, ["line 1"])
         elif "not together" in note and "split-topic" not in found:
-            found.add("split-topic", 1, [note.removeprefix(f"{found.name}:")])
+            said = note.removeprefix(f"{found.name}:")
+            found.add("split-topic", 1, [said.strip() if said.startswith(" ") else f"line {said}"])
 
 
 def is_another(source: Source, kind: Kind, layout: str | None, found: Findings) -> bool:

@@ -1,7 +1,7 @@
 """What is odd in a run, and what it does to scores, from one pass over its blocks."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,16 +26,22 @@ from trecpy.text import quoted
 
 @dataclass
 class Sizes:
-    """Documents of each topic of a run, of which `twice` has how many are there once more."""
+    """
+    Documents of each topic of a run, of which `twice` has how many are there once more.
+
+    lines: in which each topic begins, where the run is lines
+    """
 
     documents: dict[bytes, int] = field(default_factory=dict)
     twice: dict[bytes, int] = field(default_factory=dict)
+    lines: dict[bytes, int] = field(default_factory=dict)
 
     def see(self, rows: Rows) -> None:
         """Count those of some topics."""
-        self.documents.update(
-            zip(rows.topics, np.bincount(rows.topic, minlength=len(rows.topics)).tolist(), strict=True)
-        )
+        sizes = np.bincount(rows.topic, minlength=len(rows.topics))
+        self.documents.update(zip(rows.topics, sizes.tolist(), strict=True))
+        if rows.before is not None:
+            self.lines.update(zip(rows.topics, rows.lines(np.cumsum(sizes) - sizes).tolist(), strict=True))
         again, _ = rows.repeated
         topics, counts = np.unique(rows.topic[again], return_counts=True)
         self.twice.update(zip((rows.topics[t] for t in topics.tolist()), counts.tolist(), strict=True))
@@ -43,6 +49,10 @@ class Sizes:
     def distinct(self, topic: bytes) -> int:
         """Different documents of a topic."""
         return self.documents.get(topic, 0) - self.twice.get(topic, 0)
+
+    def say(self, topic: bytes) -> str:
+        """A topic as an example."""
+        return (f"line {self.lines[topic]}: " if topic in self.lines else "") + f"topic {quoted(topic)}"
 
     @property
     def usual(self) -> int:
@@ -151,7 +161,7 @@ class _Run:
         self.found.add(
             "short-ranking",
             len(short),
-            (f"topic {quoted(topic)}: {sizes[topic]:,} of {wanted:,}" for topic in short),
+            (f"{self.sizes.say(topic)}: {sizes[topic]:,} of {wanted:,}" for topic in short),
             severity="note" if self.depth is None else None,
         )
         if len(self.ranks) == 1 and max(sizes.values(), default=0) > 1:
@@ -164,8 +174,8 @@ class _Run:
         missing = sorted(scores.judged.keys() - scores.present)
         unjudged = sorted(scores.unjudged)
         for code, topics in (("missing-topic", missing), ("unjudged-topic", unjudged)):
-            self.found.add(code, len(topics), (f"topic {quoted(topic)}" for topic in topics))
-        self.near.conclude(missing, unjudged, bool(scores.present), self.found)
+            self.found.add(code, len(topics), map(self.sizes.say, topics))
+        self.near.conclude(missing, unjudged, self.sizes.lines, bool(scores.present), self.found)
         self.unjudged.conclude(self.found)
         if scores.present and "tied-scores" in self.found:
             self._measure_ties(scores)
@@ -186,13 +196,7 @@ class _Run:
 
 def _rows(block: Block) -> Rows:
     topic = np.repeat(np.arange(len(block.topics)), np.diff(block.starts))
-    line = _line_in(block) if block.before is not None else None
-    return Rows(block.topics, topic, block.data, block.spans, block.hashes, block.scores, line)
-
-
-def _line_in(block: Block) -> Callable[[int], int]:
-    before = block.before or 0
-    return lambda place: before + 1 + int(np.count_nonzero(block.data[:place] == ord("\n")))
+    return Rows(block.topics, topic, block.data, block.spans, block.hashes, block.scores, block.before)
 
 
 def _hashes(rows: Rows, column: int) -> Any:

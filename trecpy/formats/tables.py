@@ -17,7 +17,7 @@ from trecpy.formats.columns import DELIMITERS, ROWS, Columns, Kind, column_place
 from trecpy.formats.faults import Faults, Place
 from trecpy.formats.sieve import Sieve
 from trecpy.formats.source import Bytes, Source
-from trecpy.text import described, quoted
+from trecpy.text import described, quoted, shown
 
 _PIECE = 1 << 22  # characters of JSON at a time
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -55,7 +55,7 @@ def _delimited(source: Source, delimiter: str, kind: Kind, faults: Faults | None
         try:
             return list(itertools.islice(rows, count))
         except csv.Error as error:
-            raise FormatError(f"{source.name}:{rows.line_num}: {error}") from None
+            raise FormatError(f"{source.name}:{rows.line_num}: {shown(str(error))}") from None
 
     names = some(1)
     if not names:

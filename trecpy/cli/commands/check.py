@@ -34,7 +34,7 @@ _EXIT_CODES = {"error": 2, "warning": 3, "note": 0, None: 0}
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("qrels", metavar="QRELS", help="judgements; '-' is standard input")
+    add("qrels", metavar="QRELS", help="judgements: a file, irds:NAME, or '-' for standard input")
     add("runs", metavar="RUN", nargs="*", help="runs; '-' is standard input")
     add("--depth", type=whole_number, metavar="N", help="documents that each topic should have")
     add("--json", action="store_true", help="print a list of files and findings as JSON")
@@ -46,16 +46,20 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     """Check, print. Returns the exit code of the worst finding."""
     from trecpy.checks.depths import Depths
     from trecpy.checks.findings import Findings
-    from trecpy.checks.qrels import check_qrels
+    from trecpy.checks.qrels import check_dataset, check_qrels
     from trecpy.checks.runs import Sizes, check_run
     from trecpy.cli.runs import check_stdin
+    from trecpy.files import is_dataset
 
     paths = [options.qrels, *options.runs]
     check_stdin(paths)
     if options.fix is not None:
         _check_copies(paths, options.fix)
     try:
-        found, judged = check_qrels(_opened(options.qrels, streams), options.qrels_format)
+        if is_dataset(options.qrels):
+            found, judged = check_dataset(options.qrels)
+        else:
+            found, judged = check_qrels(_opened(options.qrels, streams), options.qrels_format)
     except FileError as error:
         found, judged = Findings.of_unreadable(input_name(options.qrels), "qrels", error), None
     reports, depths = [found], Depths()
