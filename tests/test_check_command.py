@@ -9,10 +9,16 @@ from typing import Any
 
 import pytest
 from command import Outcome, trecpy, write
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from trecpy.api import evaluate
 from trecpy.checks.findings import CODES
+from trecpy.checks.qrels import check_qrels
+from trecpy.checks.runs import check_run
 from trecpy.collection import Qrels, Run
+from trecpy.errors import NothingScoredError, TrecpyError
+from trecpy.formats.source import Source
 
 QRELS = "".join(f"{t} 0 d{d} {int(d == t)}; " for t in range(1, 5) for d in range(1, 31))[:-2]
 ROWS = [(t, f"d{d}", d, 31.5 - d) for t in range(1, 5) for d in range(1, 31)]
@@ -142,7 +148,7 @@ def test_a_broken_file_is_found_out(
 
 
 def test_each_code_is_tested() -> None:
-    assert {code for code, *_ in BROKEN} | {"split-topic", "fewer-than-others"} == set(CODES)
+    assert {code for code, *_ in BROKEN} | {"split-topic", "repeated-topic", "fewer-than-others"} == set(CODES)
 
 
 def test_topics_that_are_not_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,11 +312,11 @@ def test_a_topic_that_json_has_twice(rows: int, tmp_path: Path, monkeypatch: pyt
     parts = [f'"{t}": {json.dumps(part)}' for part in documents for t in range(1, 5)]
     raw = ("{" + ",\n".join(parts) + "}").encode()
     found = findings(tmp_path, QRELS, raw)
-    assert set(found) == {"split-topic"}
-    assert (found["split-topic"]["count"], found["split-topic"]["severity"]) == (4, "error")
-    assert found["split-topic"]["examples"] == ["line 5: 1", "line 6: 2", "line 7: 3"]
+    assert set(found) == {"repeated-topic"}
+    assert found["repeated-topic"]["count"] == 4
+    assert found["repeated-topic"]["examples"] == [f"line {4 + t}: topic '{t}'" for t in (1, 2, 3)]
     judged = b'{"1": {"d1": 1},\n"1": {"d2": 0}}'
-    assert findings(tmp_path, judged, RUN)["split-topic"]["severity"] == "error"
+    assert findings(tmp_path, judged, RUN)["repeated-topic"]["examples"] == ["line 2: topic '1'"]
 
 
 def test_rows_of_judgements_that_cannot_be_read(tmp_path: Path) -> None:
@@ -329,6 +335,48 @@ def test_tables_are_checked_too(suffix: str, tmp_path: Path) -> None:
     (_, report) = json.loads(trecpy("check", "--json", qrels, table).out)
     assert [each["code"] for each in report["findings"]] == ["tied-scores"]
     assert report["findings"][0]["examples"][0] == "topic '1', docno 'd1'"
+
+
+# What is refused is found
+
+_WORDS = st.sampled_from(
+    ["1", "2", "Q0", "d1", "d2", "0.5", "1,5", "nan", "inf", "tag", "my", "\ufeff1", "#", "-1", "1e999", "0x1p1", "é"]
+)
+_LINES = st.one_of(
+    st.tuples(*[st.sampled_from(words) for words in (["1", "2"], ["Q0"], ["d1", "d2", "d3"], ["1"], ["1.5", "2"])])
+    .map(lambda words: " ".join([*words, "tag"])),
+    st.lists(_WORDS, max_size=8).map(" ".join),
+)  # fmt: skip
+_TABLE_LINES = st.one_of(
+    st.sampled_from(["1,d1,1", "2,d1,1", "1,d2,0.5"]), st.lists(_WORDS | st.just(""), max_size=4).map(",".join)
+)
+_CSV = st.lists(_TABLE_LINES, max_size=6).map(lambda rows: "\n".join(["qid,docno,score", *rows]))
+_FILES = st.one_of(st.lists(_LINES, max_size=8).map("\n".join), _CSV)
+
+
+@given(_FILES)
+@example("1 Q0 d1 1 0.5 tag\n\ufeff")
+@example("")
+def test_a_run_that_is_refused_has_an_error_and_none_is_too_much(text: str) -> None:
+    raw = text.encode()
+    _, judged = check_qrels(Source(io.BytesIO(b"1 0 d1 1\n2 0 d2 1\n"), "qrels"), None)
+    found, _ = check_run(Source(io.BytesIO(raw), "run", twice=True), None, judged, None)
+    try:
+        evaluate({"1": {"d1": 1}, "2": {"d2": 1}}, io.BytesIO(raw), "map")
+    except NothingScoredError:
+        return
+    except TrecpyError as error:
+        assert found.worst == "error", (error, found.sorted())  # noqa: PT017  an answer may have any findings
+
+
+@given(st.lists(st.lists(_WORDS, min_size=3, max_size=5).map(" ".join), max_size=6).map("\n".join))
+def test_judgements_that_are_refused_have_an_error(text: str) -> None:
+    raw = text.encode() + b"\n"
+    found, _ = check_qrels(Source(io.BytesIO(raw), "qrels"), None)
+    try:
+        Qrels.read(io.BytesIO(raw))
+    except TrecpyError as error:
+        assert found.worst == "error", (error, found.sorted())  # noqa: PT017  an answer may have any findings
 
 
 # --fix

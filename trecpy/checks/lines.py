@@ -40,8 +40,7 @@ class Faults:
 
     def repeated(self, place: Place) -> None:
         """A topic that an object of JSON has once more."""
-        detail = "a topic that a JSON object has twice is refused by trecpy, and Python's json keeps the last one only"
-        self._found.add("split-topic", 1, self._example("split-topic", place), detail, severity="error")
+        self._found.add("repeated-topic", 1, self._example("repeated-topic", place))
 
     def again(self) -> None:
         """The file is read once more."""
@@ -59,7 +58,9 @@ class Faults:
             words = set(_BLANKS_OR_SEPARATORS.split(place.text.removeprefix(b"\xef\xbb\xbf").lower()))
             if len(words & _NAMES) > 1 and place.where() == "line 1":
                 return "header"
-        return likely_fault(place.text.split(), self._kind) if self._found.lines else None
+        if self._found.lines:
+            return likely_fault(place.text.split(), self._kind)
+        return "decimal-comma" if any(map(_COMMA.fullmatch, place.text.split(b"\t"))) else None
 
     def _example(self, code: str, place: Place) -> list[str]:
         return [example(place.where(), place.text)] if self._found.wants(code) else []

@@ -38,10 +38,10 @@ def ties(rows: Rows, found: Findings) -> None:
         return
     order = np.lexsort((rows.values, rows.topic)) if not _falling(rows) else np.arange(len(rows.topic))
     topic, scores = rows.topic[order], rows.values[order]
-    together = np.diff(topic) == 0
+    together, equal = np.diff(topic) == 0, scores[1:] == scores[:-1]  # no differences: infinite ones have none
     for code, alike in (
-        ("tied-scores", together & (np.diff(scores) == 0)),
-        ("float32-tie", together & (np.diff(scores) != 0) & _alike_as_float32(scores)),
+        ("tied-scores", together & equal),
+        ("float32-tie", together & ~equal & _alike_as_float32(scores)),
     ):
         tied = np.append(alike, False) | np.insert(alike, 0, False)
         where = np.sort(order[tied]) if found.wants(code) else np.zeros(0, np.int64)
@@ -50,7 +50,7 @@ def ties(rows: Rows, found: Findings) -> None:
 
 def _falling(rows: Rows) -> bool:
     """Are scores in order already?"""
-    return not np.any((np.diff(rows.values) > 0) & (np.diff(rows.topic) == 0))
+    return not np.any((rows.values[1:] > rows.values[:-1]) & (np.diff(rows.topic) == 0))
 
 
 def _alike_as_float32(scores: Any) -> Flags:
@@ -67,7 +67,7 @@ def contradicting_ranks(rows: Rows) -> tuple[Integers, int]:
     order = np.lexsort((given, rows.topic)) if np.any((np.diff(given) < 0) & (np.diff(rows.topic) == 0)) else None
     topic, rank, scores = (column if order is None else column[order] for column in (rows.topic, given, rows.values))
     behind = (np.diff(topic) == 0) & (np.diff(rank) > 0)
-    wrong = 1 + np.flatnonzero(behind & (np.diff(scores) > 0))
+    wrong = 1 + np.flatnonzero(behind & (scores[1:] > scores[:-1]))
     return wrong if order is None else np.sort(order[wrong]), int(np.count_nonzero(behind))
 
 

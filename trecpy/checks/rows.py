@@ -84,7 +84,7 @@ def take_notes(notes: Sequence[str], found: Findings) -> None:
     for note in notes:
         if "byte order mark" in note:
             found.add("byte-order-mark", 1, ["line 1"])
-        elif "not together" in note and "split-topic" not in found:
+        elif "not together" in note and "repeated-topic" not in found:
             said = note.removeprefix(f"{found.name}:")
             found.add("split-topic", 1, [said.strip() if said.startswith(" ") else f"line {said}"])
 

@@ -248,7 +248,7 @@ def _json(source: Source, kind: Kind, faults: Faults | None) -> Iterator[Columns
         text.peek()
         line, name = text.line, text.value()
         if isinstance(name, str) and name in seen and faults is not None:
-            faults.repeated(Place(partial("line {}".format, line), name.encode("utf-8", "surrogateescape")))
+            faults.repeated(Place(partial("line {}".format, line), f"topic {quoted(name)}".encode()))
             if name in held.names:
                 yield held.taken()
         elif not isinstance(name, str) or name in seen or not name:
