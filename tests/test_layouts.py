@@ -147,6 +147,7 @@ def test_memory_of_a_table_does_not_grow_with_its_topics() -> None:
         (b'{"1": ["a", "b"], "2": {"c": 1e3}}', {b"1": {b"a": 2.0, b"b": 1.0}, b"2": {b"c": 1000.0}}),
         (b'{"qid": 1, "docno": 7, "score": 1}\n', {b"1": {b"7": 1.0}}),
         (b'{"qid": "1", "docno": "caf\\u00e9", "score": -Infinity}', {b"1": {"café".encode(): -np.inf}}),
+        (b'{"1": {"a": -1%b, "b": 0.5}}' % (b"0" * 400), {b"1": {b"a": -np.inf, b"b": 0.5}}),
         (b"{}", {}),
     ],
 )  # fmt: skip

@@ -16,7 +16,7 @@ from trecpy.formats.source import Source
 from trecpy.formats.tables import read_columns
 from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT
 from trecpy.inputs import Repeated, records_of
-from trecpy.kernels.dtypes import Integers
+from trecpy.kernels.dtypes import Integers, Reals
 from trecpy.numbers import is_double, unheld
 from trecpy.packed import Block, Judgements, Qrels, Records, coded
 from trecpy.protocol import Compat
@@ -137,6 +137,14 @@ def _levels(columns: Columns, fractions: bool) -> Any:
     return np.asarray(given, np.float64)
 
 
+def _scores(columns: Columns) -> Reals:
+    """float64[N]; integers too large for a double are infinite, as text is that says as much."""
+    try:
+        return np.asarray(columns.values, np.float64)
+    except OverflowError:
+        return np.array([value if is_double(value) else float(str(value)) for value in columns.values])
+
+
 def open_run(
     source: Source, compat: Compat, asked: str | None, faults: Faults | None = None, spans: tuple[str, ...] = ()
 ) -> "RunReader | TableRun":
@@ -164,7 +172,7 @@ def read_parts(
     """
     beyond, fraction = "", False  # the first level that no double holds; is there one that only a double holds?
     for columns in read_columns(source, layout, kind, faults):
-        values = _levels(columns, fractions) if kind == "qrels" else np.asarray(columns.values, np.float64)
+        values = _levels(columns, fractions) if kind == "qrels" else _scores(columns)
         if kind == "qrels":
             fraction = fraction or values.dtype.kind == "f"
             if values.dtype.kind == "i" and not beyond:
