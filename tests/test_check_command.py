@@ -93,6 +93,10 @@ BROKEN = [
     ("fractional-level", 1, changed(QRELS, line1="1 0 d1 0.5"), RUN, "error", "line 1: 1 0 d1 0.5"),
     ("fractional-level", 1, changed(QRELS, line1="1 0 d1 1.0"), RUN, "error", "line 1: 1 0 d1 1.0"),
     ("bad-value", 1, changed(QRELS, line1="1 0 d1 inf"), RUN, "error", "line 1: 1 0 d1 inf"),
+    ("bad-value", 1, changed(QRELS, line1="1 0 d1 9223372036854775808"), RUN, "error",
+     "line 1: 1 0 d1 9223372036854775808"),
+    ("huge-level", 1, changed(QRELS, line1="1 0 d1 9223372036854775807"), RUN, "warning",
+     "line 1: 1 0 d1 9223372036854775807"),
     ("negative-level", 1, changed(QRELS, line2="1 0 d2 -2"), RUN, "note", "line 2: 1 0 d2 -2"),
     ("huge-level", 1, changed(QRELS, line1="1 0 d1 1000"), RUN, "warning", "line 1: 1 0 d1 1000"),
     ("no-relevant", 1, changed(QRELS, line1="1 0 d1 0"), RUN, "note", "line 1: topic '1'"),
@@ -340,7 +344,30 @@ def test_tables_are_checked_too(suffix: str, tmp_path: Path) -> None:
 # What is refused is found
 
 _WORDS = st.sampled_from(
-    ["1", "2", "Q0", "d1", "d2", "0.5", "1,5", "nan", "inf", "tag", "my", "\ufeff1", "#", "-1", "1e999", "0x1p1", "é"]
+    [
+        "1",
+        "2",
+        "Q0",
+        "d1",
+        "d2",
+        "0.5",
+        "1,5",
+        "nan",
+        "inf",
+        "tag",
+        "my",
+        "\ufeff1",
+        "#",
+        "-1",
+        "1e999",
+        "0x1p1",
+        "é",
+        "1.0",
+        "9223372036854775808",
+        "-9223372036854775809",
+        "9223372036854775807",
+        "-1e99",
+    ]
 )
 _LINES = st.one_of(
     st.tuples(*[st.sampled_from(words) for words in (["1", "2"], ["Q0"], ["d1", "d2", "d3"], ["1"], ["1.5", "2"])])

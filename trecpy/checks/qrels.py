@@ -18,6 +18,7 @@ from trecpy.formats.trec import JUDGEMENT_LAYOUTS
 from trecpy.inputs import KNOWN, packed_levels
 from trecpy.kernels.dtypes import Flags
 from trecpy.names import parse_names
+from trecpy.numbers import exact_integer
 from trecpy.packed import Qrels, Records, coded
 from trecpy.plan import Plan
 from trecpy.protocol import Protocol
@@ -143,6 +144,10 @@ def levels(rows: Rows, found: Findings) -> None:
     ):
         where = np.flatnonzero(odd)
         found.add(code, len(where), rows.examples(where))
+    if rows.spans.shape[1] > _LEVEL:
+        wide = np.flatnonzero(np.abs(rows.values) >= 2.0**63).tolist()
+        unheld = [row for row in wide if not -(2**63) <= (exact_integer(rows.text(row, _LEVEL)) or 0) < 2**63]
+        found.add("bad-value", len(unheld), rows.examples(unheld), "64 bits do not hold some levels")
 
 
 def _no_plain_integers(rows: Rows) -> Flags:
