@@ -189,7 +189,8 @@ def test_pairs_without_levels_that_come_twice_count_once_and_are_told() -> None:
          "run:1: expected a column of scores or ranks (score, sim, similarity, rank), found 'qid', 'docno', 'label'"),
         (b"qid,docno,score,score\n1,a,1,1\n", "run:1: expected columns of different names, found 'score' twice"),
         (b"1 a 7\n1 b 5\n", "run:1: expected lines of 'topic iter docno rank score tag', found 3 columns: '1 a 7'; "
-         "what are they? A run of topic docno rank is msmarco; else name them in a header"),
+         "what are they? A run of topic docno rank is in the layout msmarco (run_format, --run-format); else name them "
+         "in a header"),
         (b"1,a,7\n", "run:1: expected lines of 'topic iter docno rank score tag', or a header that names columns "
          "separated by commas or tabs (qid, docno, ...), found '1,a,7'"),
         (b'{"1": {"a": "x"}}', "run:1: topic '1': expected a score, a number, found 'x'"),

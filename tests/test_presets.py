@@ -1,5 +1,6 @@
 """Every choice of every preset: tiny collections whose score is another one where that choice is another one."""
 
+import io
 from dataclasses import dataclass, fields, replace
 from math import log2
 from typing import Any
@@ -31,13 +32,16 @@ class Case:
         if judged:
             found = {topic: dict.fromkeys(ranked, 0) for topic, ranked in self.rankings.items()}
             qrels = {topic: found.get(topic, {}) | levels for topic, levels in qrels.items()}
+        run, how = (io.BytesIO(self.run), "msmarco") if isinstance(self.run, bytes) else (self.run, None)
         try:
-            return trecpy.evaluate(qrels, self.run, name, protocol=protocol)[name]
+            return trecpy.evaluate(qrels, run, name, protocol=protocol, run_format=how)[name]
         except (TopicError, NothingScoredError):
             return REFUSED
 
     @property
     def rankings(self) -> dict[str, list[str]]:
+        if isinstance(self.run, bytes):
+            return {"q": [line.split()[1].decode() for line in self.run.splitlines()]}
         if isinstance(self.run, list):
             return {"q": [docno for _, docno, _ in self.run]}
         return {topic: list(ranked) for topic, ranked in self.run.items()}
@@ -59,8 +63,9 @@ CASES = {
         {"qrels": 1 / 3, "both": 1, "run": 1 / 2, "same": REFUSED},
     ),
     "ties": Case(
-        {"q": {"y": 3}}, {"q": dict.fromkeys("azyb", 1.0)}, "recip_rank",
-        {"trec": 1 / 2, "input": 1 / 3, "best": 1, "worst": 1 / 4, "expected": (1 + 1 / 2 + 1 / 3 + 1 / 4) / 4},
+        {"q": {"y": 3}}, b"q a 1\nq z 1\nq y 1\nq b 1\n", "recip_rank",
+        {"trec": 1 / 2, "input": 1 / 3, "best": 1, "worst": 1 / 4, "expected": (1 + 1 / 2 + 1 / 3 + 1 / 4) / 4,
+         "rank": 0},
     ),
     "gains": Case(
         {"q": {"a": 1, "b": 3}}, {"q": ["a", "b"]}, "ndcg_cut_10",
@@ -100,8 +105,8 @@ SCORES: dict[str, dict[str, float | str]] = {
     "qilin": {"topics": BOTH, "ties": 1 / 3, "ap": 1 / 2, "duplicates": 3 / 2},
     "qder": {"compat": OLD},
     "qder-codec": {"compat": OLD, "judged_only": 1},
-    "msmarco-passage": {"relevance_level": 1},
-    "msmarco-document": {"relevance_level": 1},
+    "msmarco-passage": {"relevance_level": 1, "ties": 0, "duplicates": 3 / 2},
+    "msmarco-document": {"relevance_level": 1, "ties": 0, "duplicates": 3 / 2},
     "beir": {"compat": OLD, "topics": BOTH, "ignore_self": 1, "places": 0.14286},
     "mteb": {"compat": OLD, "topics": 1 / 2, "places": 0.14286},
     "trec-dl-passage": {"compat": OLD, "relevance_level": 1 / 3},

@@ -1,9 +1,12 @@
 """Small collections whose scores the papers' own code, NIST's programs or the named tools printed."""
 
+import io
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import trecpy
 from trecpy.errors import TopicError
@@ -93,6 +96,42 @@ BY_RANK = {"1": ["90", "11"], "2": ["91", *(f"9{n}" for n in range(2, 11)), "22"
 def test_msmarco(measure: str, options: dict[str, Any], value: float) -> None:
     """A grade of 0 is relevant to the official script, not to trec_eval; topics that the run lacks count."""
     assert score(REFERENCE, BY_RANK, [measure], **options) == scores(value)
+
+
+def by_rank(lines: str, measure: str = "RR@10", qrels: Any = REFERENCE, **options: Any) -> float:
+    run = io.BytesIO(lines.replace(", ", "\n").encode() + b"\n")
+    options = {"protocol": "msmarco-passage", "run_format": "msmarco", **options}
+    return trecpy.evaluate(qrels, run, measure, **options)[measure]
+
+
+def test_msmarco_takes_documents_at_the_ranks_that_are_stated() -> None:
+    gaps = "1 90 1, 1 11 2, 2 91 1, 2 22 11, 4 44 1"
+    assert by_rank(gaps) == 0.375
+    assert by_rank(gaps, "RR@100", protocol="msmarco-document") == (1 / 2 + 1 / 11 + 1) / 4
+    assert by_rank(gaps, ties="trec") == (1 / 2 + 1 / 2 + 1) / 4  # gaps are closed
+    assert by_rank("1 11 5", qrels={"1": {"11": 1}}) == 1 / 5
+    assert by_rank("1 11 7, 1 90 7, 1 91 8", qrels={"1": {"11": 1}}) == 0  # the later one at a rank counts
+    assert by_rank("1 90 3, 1 11 3, 1 11 9", qrels={"1": {"11": 1}}) == 1 / 3  # and a document may come twice
+    in_memory = trecpy.Run.read(io.BytesIO(b"1 11 5\n"), layout="msmarco")
+    assert trecpy.evaluate({"1": {"11": 1}}, in_memory, "RR@10", protocol="msmarco-passage")["RR@10"] == 1 / 5
+
+
+@pytest.mark.parametrize(("rank", "shown"), [("0", "0"), ("1.5", "1.5"), ("-3", "-3")])
+def test_msmarco_ranks_are_counted_from_1(rank: str, shown: str) -> None:
+    with pytest.raises(TopicError, match=rf"topic '4': expected ranks that are integers >= 1, found {shown} in line 2"):
+        by_rank(f"1 11 2, 4 44 {rank}")
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 12)), min_size=1, max_size=8), st.data())
+def test_msmarco_is_the_official_script(lines: list[tuple[str, int]], data: st.DataObject) -> None:
+    """Slots of ranks that are overwritten, and the first relevant one down to 10."""
+    slots = [""] * 13
+    for docno, rank in lines:
+        slots[rank] = docno
+    relevant = data.draw(st.sets(st.sampled_from("abcd"), min_size=1))
+    first = next((rank for rank in range(1, 11) if slots[rank] in relevant), None)
+    text = ", ".join(f"q {docno} {rank}" for docno, rank in lines)
+    assert by_rank(text, qrels={"q": dict.fromkeys(relevant, 0)}) == (1 / first if first else 0)
 
 
 # BEIR

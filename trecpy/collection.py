@@ -135,12 +135,18 @@ class Run:
     """
 
     def __init__(
-        self, records: Records, scores: Reals | None = None, tag: bytes = b"", notes: Sequence[str] = ()
+        self,
+        records: Records,
+        scores: Reals | None = None,
+        tag: bytes = b"",
+        notes: Sequence[str] = (),
+        stated: bool = False,
     ) -> None:
         if not isinstance(records, Records):
             raise InputError("Run: expected to be made by from_dict(), from_frame(), read() or the like")
         assert scores is not None
         self._records, self._scores, self.tag, self.notes = records, scores, tag, tuple(notes)
+        self._stated = stated
 
     @classmethod
     def from_dict(cls, run: Mapping[Any, Any]) -> "Run":
@@ -178,7 +184,7 @@ class Run:
         """
         with open_run(_source(file, "run"), Protocol(compat=compat).compat, layout) as reader:
             records, scores = reader.whole()
-        return cls(records, scores, reader.tag, reader.notes)
+        return cls(records, scores, reader.tag, reader.notes, reader.stated)
 
     def __enter__(self) -> "Run":
         return self
@@ -192,7 +198,7 @@ class Run:
 
     @cached_property
     def _block(self) -> Block:
-        return Block.of(self._records, self._scores)
+        return Block.of(self._records, self._scores, self._stated)
 
     @property
     def topics(self) -> tuple[str, ...]:

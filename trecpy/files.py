@@ -188,13 +188,13 @@ class TableRun:
     """
     A run that is read as parts of a table; it yields what formats.runs.RunReader does.
 
-    notes: what was odd; tag: empty
+    notes: what was odd; tag: empty; stated: as Block has it
     """
 
     def __init__(self, source: Source, read: Callable[[], Iterator[Part]], faults: Faults | None = None) -> None:
         """read: begins to read the source, which is at its beginning; faults: is told when it is read once more."""
         self.notes: list[str] = []
-        self.tag = b""
+        self.tag, self.stated = b"", False
         self._source, self._read, self._faults = source, read, faults
 
     def __enter__(self) -> "TableRun":

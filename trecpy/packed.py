@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trecpy.arrays import end_to_end, sizes_of, spread, starts_of, starts_within
+from trecpy.errors import TopicError
 from trecpy.gains import Gains, Graded, grade
 from trecpy.kernels import rank as kernel
 from trecpy.kernels.dtypes import Bytes, Flags, Int32s, Integers, Reals, Words
@@ -17,6 +18,7 @@ from trecpy.kernels.parse import hash_all, join
 from trecpy.protocol import Compat, Protocol
 from trecpy.ranked import Ranked
 from trecpy.tables import discounts
+from trecpy.text import quoted
 
 
 def as_stored(values: Reals, compat: Compat) -> Reals:
@@ -134,6 +136,7 @@ class Block:
     topics: list of B topic ids; starts: int64[B+1]  records of topic b are starts[b]:starts[b+1]
     data, spans, hashes  the docnos, as in Documents, one a record; scores: float64[N]
     before: lines of the file that lie before data[0]; None: it came from no file
+    stated: are the scores minus the ranks that the run states instead?
     """
 
     topics: list[bytes]
@@ -143,32 +146,58 @@ class Block:
     hashes: Words
     scores: Reals
     before: int | None
+    stated: bool = False
 
     @classmethod
-    def of(cls, records: Records, scores: Reals) -> "Block":
-        """All the rankings of a run, its topics in order of appearance. scores: float64[N]."""
+    def of(cls, records: Records, scores: Reals, stated: bool = False) -> "Block":
+        """All the rankings of a run, its topics in order of appearance. scores: float64[N]; stated: as Block has it"""
         topic = records.topic
         order = np.argsort(topic, kind="stable") if np.any(np.diff(topic) < 0) else slice(None)
         starts = np.searchsorted(topic[order], np.arange(len(records.topics) + 1))
         spans, hashes = records.spans[order], records.hashes[order]
-        return cls(records.topics, starts, records.data, spans, hashes, scores[order], None)
+        return cls(records.topics, starts, records.data, spans, hashes, scores[order], None, stated)
 
     def _without_self(self) -> "Block":
         """The same without documents whose docno is their topic's id."""
         spans = end_to_end(np.fromiter(map(len, self.topics), np.int64, len(self.topics)))
         hashes = np.empty(len(spans), np.uint64)
         hash_all(np.frombuffer(b"".join(self.topics), np.uint8), spans, hashes)
-        topic = np.repeat(np.arange(len(self.topics)), sizes_of(self.starts))
-        alike = np.flatnonzero(self.hashes == hashes[topic]).tolist()
-        kept = np.ones(len(topic), bool)
-        kept[[record for record in alike if self.docno(record) == self.topics[topic[record]]]] = False
+        alike = np.flatnonzero(self.hashes == hashes[self.topic]).tolist()
+        kept = np.ones(len(self.topic), bool)
+        kept[[record for record in alike if self.docno(record) == self.topics[self.topic[record]]]] = False
         return self.only(kept)
 
+    def _at_ranks(self) -> "Block":
+        """
+        The same without documents at whose rank a later one stands.
+
+        Raises TopicError: a rank that is no integer, or below 1.
+        """
+        rank = -self.scores
+        wrong = ~((rank >= 1) & (rank < 2**53) & (rank == np.trunc(rank)))
+        if np.count_nonzero(wrong):
+            record = int(np.argmax(wrong))
+            line = self.line(record)
+            raise TopicError(
+                f"topic {quoted(self.topics[self.topic[record]])}: expected ranks that are integers >= 1, found "
+                f"{rank[record]:g}" + (f" in line {line}" if line else "")
+            )
+        topic = self.topic
+        order = np.lexsort((rank, topic))  # of equal ones the later one is last
+        again = (np.diff(rank[order]) == 0) & (np.diff(topic[order]) == 0)
+        kept = np.ones(len(rank), bool)
+        kept[order[:-1][again]] = False
+        return self.only(kept)
+
+    @property
+    def topic(self) -> Integers:
+        """int64[N]: the place of each record's topic in topics."""
+        return np.repeat(np.arange(len(self.topics)), sizes_of(self.starts))
+
     def only(self, kept: Flags) -> "Block":
-        """The same with some of its records. kept: bool[N]"""
+        """The same with some records: bool[N]."""
         starts = starts_within(kept, self.starts)
-        spans, hashes, scores = self.spans[kept], self.hashes[kept], self.scores[kept]
-        return Block(self.topics, starts, self.data, spans, hashes, scores, self.before)
+        return replace(self, starts=starts, spans=self.spans[kept], hashes=self.hashes[kept], scores=self.scores[kept])
 
     def some(self, chosen: Integers) -> "Block":
         """The rankings `chosen`: int64[n]."""
@@ -176,15 +205,27 @@ class Block:
         starts, records = starts_of(sizes), spread(self.starts[chosen], sizes)
         topics = [self.topics[b] for b in chosen.tolist()]
         spans, hashes, scores = self.spans[records], self.hashes[records], self.scores[records]
-        return Block(topics, starts, self.data, spans, hashes, scores, self.before)
+        return replace(self, topics=topics, starts=starts, spans=spans, hashes=hashes, scores=scores)
 
     def under(self, protocol: Protocol) -> "Block":
         """The same without documents that the protocol does not rank."""
-        return self._without_self() if protocol.ignore_self else self
+        block = self._at_ranks() if protocol.ties == "rank" and self.stated else self
+        return block._without_self() if protocol.ignore_self else block
 
     def rank(self, judgements: "Judgements", places: Integers, protocol: Protocol, every: bool) -> Ranked:
         """As Judgements.rank has it."""
-        return judgements.rank(self, places, protocol, every)
+        ranked = judgements.rank(self, places, protocol, every)
+        if protocol.ties != "rank" or not self.stated:
+            return ranked
+        if not len(self.scores):
+            return ranked
+        # The n-th document of a topic stands at its n-th smallest rank.
+        rank = -self.scores[np.lexsort((-self.scores, self.topic))].astype(np.int64)
+        topic = np.repeat(np.arange(len(places)), judgements.units[places + 1] - judgements.units[places])
+        begins, ends = self.starts[topic], self.starts[topic + 1]
+        at = rank[begins[ranked.query] + ranked.rank - 1]
+        num_ret = np.where(ends > begins, rank[np.maximum(ends, 1) - 1], 0)
+        return replace(ranked, num_ret=num_ret, rank=at, first=at, last=at)
 
     def digests(self) -> list[bytes]:
         """A hash of each topic's ranking."""

@@ -86,12 +86,14 @@ protocols: dict[str, Preset] = _presets(
         "QDER on CODEC, by its authors' later statement: trec_eval -J -c", "the paper says -c",
     ),
     (
-        "msmarco-passage", {"relevance_level": 0}, ("RR@10",), "MS MARCO passage ranking, the official script",
-        "it ranks by the run's rank column, in which a gap is a rank without a document; here gaps are closed; any "
-        "judged document is relevant",
+        "msmarco-passage", {"relevance_level": 0, "ties": "rank", "duplicates": "keep"}, ("RR@10",),
+        "MS MARCO passage ranking, the official script",
+        "any judged document is relevant (to the script one below 0 too); the script reads files of topic, docno and "
+        "rank alone; other runs are ranked by score here",
     ),
     (
-        "msmarco-document", {"relevance_level": 0}, ("RR@100",), "MS MARCO document ranking, the official script",
+        "msmarco-document", {"relevance_level": 0, "ties": "rank", "duplicates": "keep"}, ("RR@100",),
+        "MS MARCO document ranking, the official script",
         "as msmarco-passage",
     ),
     (

@@ -19,7 +19,7 @@ GAINS = ("level", "float", "exp", "binary")
 _CHOICES: dict[str, tuple[str, ...]] = {
     "compat": COMPATS,
     "topics": ("qrels", "both", "run", "same"),
-    "ties": ("trec", "input", "best", "worst", "expected"),
+    "ties": ("trec", "input", "best", "worst", "expected", "rank"),
     "duplicates": ("error", "first", "last", "max", "keep", "error-within-depth"),
     "without_relevant": ("keep", "drop"),
     "ap": ("rel", "min", "hits"),
@@ -41,7 +41,9 @@ class Protocol:
                      an error where the two differ
     ties             documents of equal score: "trec", by docno, larger bytes first; "input", as they came; "best",
                      "worst", as is best or worst for the run, relevant ones first or last; "expected", each value is
-                     its mean over all orders of them (for the measures that have it in closed form)
+                     its mean over all orders of them (for the measures that have it in closed form); "rank", files in
+                     the layout msmarco, which states ranks and no scores, are taken at these: a gap is a rank without
+                     a document, and of two at one rank the later one counts; other runs as "trec"
     gains            what a level is worth to nDCG and its kin: "level", itself; "float", itself, and levels may be
                      fractions; "exp", 2^level - 1; "binary", 1 if relevant; {level: gain}, where a level that is not
                      named is worth itself
@@ -67,7 +69,7 @@ class Protocol:
     judged_only: bool = False
     depth: int | None = None
     topics: Literal["qrels", "both", "run", "same"] = "qrels"
-    ties: Literal["trec", "input", "best", "worst", "expected"] = "trec"
+    ties: Literal["trec", "input", "best", "worst", "expected", "rank"] = "trec"
     gains: Any = "level"
     ideal: Literal["judged", "candidates"] = "judged"
     ap: Literal["rel", "min", "hits"] = "rel"
@@ -124,7 +126,7 @@ class Protocol:
         return Protocol(
             compat=self.compat,
             depth=kept,
-            ties="input" if self.ties == "input" else "trec",
+            ties=self.ties if self.ties in ("input", "rank") else "trec",
             duplicates=self.duplicates,
             ignore_self=self.ignore_self,
         )

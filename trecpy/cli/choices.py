@@ -67,7 +67,8 @@ def add_protocol(parser: argparse.ArgumentParser) -> None:
     add("judged_only", "drop documents without a judgement from rankings")
     add("depth", "keep the first N documents of each ranking", type=int, metavar="N")
     add("ties", "documents of equal score: the larger docno first (trec, the default); as they came (input); the order "
-        "that is best or worst for the run; the mean over all orders (expected)")  # fmt: skip
+        "that is best or worst for the run; the mean over all orders (expected); files in the layout msmarco at the "
+        "ranks that they state (rank)")  # fmt: skip
     add("gains", "what levels are worth: themselves (level, the default), themselves and possibly fractions (float), "
         "2^level - 1 (exp), 1 if relevant (binary), or LEVEL=GAIN,...", type=_gains, metavar="GAINS")  # fmt: skip
     add("ideal", "what nDCG's ideal ranking is made of: all judged documents (default) or the ranked ones")

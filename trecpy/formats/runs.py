@@ -27,6 +27,7 @@ class RunReader:
     A run, a part at a time.
 
     notes: what was odd, complete after the last block; tag: the run tag of the last line that was read
+    stated: as Block has it
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class RunReader:
         self._source, self._compat, self._strict, self._block, self._layout = source, compat, strict, block, layout
         self._faults = faults
         self._odd = Oddities()
+        self.stated = layout.sign < 0
 
     def __enter__(self) -> "RunReader":
         return self
@@ -163,5 +165,6 @@ def _rankings(reader: Reader) -> Iterator[Block]:
             records.hashes[chosen],
             records.score[chosen] if reader.layout.sign > 0 else -records.score[chosen],
             reader.lines.before,
+            stated=reader.layout.sign < 0,
         )
         begin = end

@@ -124,6 +124,9 @@ def layout_of(source: Source, kind: Kind, asked: str | None) -> str:
     return _text_layout(lines, kind, source.name) if lines else "trec"
 
 
+_RANKS = "A run of topic docno rank is in the layout msmarco (run_format, --run-format); "
+
+
 def _json_layout(text: bytes) -> str:
     """One object, or one a line? The first value decides: documents of a topic are an object or a list."""
     if re.match(rb'\{\s*("(?:[^"\\]|\\.)*"\s*:\s*[{\[]|\}\s*$)', text):
@@ -151,7 +154,7 @@ def _text_layout(lines: list[bytes], kind: Kind, name: str) -> str:
             return "msmarco"
         raise FormatError(
             f"{name}:1: expected lines of {_lines_of(kind)}, found 3 columns: {quoted(lines[0])}; what are they? "
-            f"{'A run of topic docno rank is msmarco; else n' if kind == 'run' else 'N'}ame them in a header"
+            f"{_RANKS + 'else n' if kind == 'run' else 'N'}ame them in a header"
         )
     if len(rows[0]) == 1 and re.search(rb"[,;|]", lines[0]):
         raise FormatError(
