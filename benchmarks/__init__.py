@@ -1,1 +1,1 @@
-"""Workload files, a stand-in for NIST's trec_eval, and timings of whole processes: see README.md."""
+"""Times, memory and agreement of trecpy and its peers: see README.md."""

@@ -1,206 +1,122 @@
-"""Check and time trecpy's trec_eval: `python -m benchmarks [WORKLOAD ...] [--repeat N] [--data DIR]`."""
+"""`python -m benchmarks [WORKLOAD ...]`: make data, compare values, measure, and write Markdown tables."""
 
 import argparse
-import os
-import shutil
-import subprocess
 import sys
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.timing import Command, Failure, Timing, alternate, output
+from benchmarks import report
+from benchmarks.measuring import ROOT, Failure, alternate, closing
+from benchmarks.workloads import PACKAGES, PEERS, WORKLOADS, Setting, find_nist, find_peers, find_trecpy
 
-YARDSTICK = (sys.executable, "-m", "benchmarks.yardstick")
-CHECK = [
-    "--compat",
-    "9.0.8",
-    "-c",
-    "-m",
-    "map",
-    "-m",
-    "ndcg",
-    "-m",
-    "ndcg_cut.10",
-    "-m",
-    "P.10",
-    "-m",
-    "recip_rank",
-    "-m",
-    "recall.100",
-]
-HEADER = ("workload", "tool", "median s", "min..max s", "peak MiB", "time / trecpy", "time / T")
+README = ROOT / "README.md"
+DATA = ROOT / "benchmarks" / "data"
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is done with one workload."""
-
-    options: tuple[str, ...] = ("-c",)
-    checked: bool = True
-    share: float | None = None  # T as a share of the yardstick's time; None: trecpy is timed alone
-
-
-PLANS = {
-    "msmarco": Plan(share=0.75),
-    "robust": Plan(("-c", "-q", "-m", "all_trec"), share=0.50),
-    "topics": Plan(),
-    # Not checked: the yardstick's memory grows with the largest level.
-    "grade": Plan(checked=False),
-}
+def measure(name: str, setting: Setting, repeat: int) -> list[report.Row]:
+    """Make a workload, compare the values of all its tools, then time them in turn."""
+    say(f"{name}: making or finding the data")
+    plan = WORKLOADS[name].plan(setting)
+    with closing(plan.cases):
+        say(f"{name}: first runs, to compile what is compiled and to compare values")
+        first = {what: case.first() for what, case in plan.cases.items()}
+        try:
+            plan.check({what: printed for what, (_, printed) in first.items()})
+        except Failure as error:
+            raise Failure(f"{name}: {error}") from None
+        say(f"{name}: {repeat} timed runs of {', '.join(plan.cases)}")
+        timings = alternate(plan.cases, {what: sample for what, (sample, _) in first.items()}, repeat)
+    return report.rows_of(name, timings, plan.target, plan.overhead)
 
 
-@dataclass(frozen=True)
-class Files:
-    """The two paths of a workload."""
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    width = max(map(len, WORKLOADS)) + 2
+    known = "\n".join(f"  {name:<{width}}{each.about.replace('`', '')}" for name, each in WORKLOADS.items())
+    result = argparse.ArgumentParser(
+        "python -m benchmarks",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Time trecpy beside its peers, after their values were compared, and write Markdown tables.\n"
+        "NIST's trec_eval is one of them where the variable TREC_EVAL names it.",
+        epilog=f"workloads:\n{known}\n\nAll of them take about half an hour, and 1.8 GB of files.",
+    )
+    result.add_argument("workloads", nargs="*", metavar="WORKLOAD", type=workload, help="default: all")
+    result.add_argument("--repeat", type=positive, default=5, metavar="N", help="timed runs of each case (default: 5)")
+    result.add_argument(
+        "--peers", type=peers, metavar="NAME,...", help=f"of {', '.join(PEERS)}, or none (default: those installed)"
+    )
+    result.add_argument("--runs", type=positive, default=100, metavar="N", help="runs of hundred (default: 100)")
+    result.add_argument("--warm", action="store_true", help="use machine code kept before: no times of first runs")
+    result.add_argument("--small", action="store_true", help="a hundredth of everything, to try this out")
+    result.add_argument(
+        "--data",
+        type=Path,
+        default=DATA,
+        metavar="DIR",
+        help=f"where files are made, and found again (default: {DATA})",
+    )
+    result.add_argument("--output", type=Path, metavar="FILE.md", help="write the tables there too")
+    result.add_argument("--readme", action="store_true", help="put the short tables into README.md")
+    return result
 
-    qrels: str
-    run: str
 
-
-def make(names: list[str], data: Path | None) -> dict[str, Files]:
-    """Make the files of the workloads in a process of its own, for the sake of `timing.sample`."""
-    where = [] if data is None else ["--data", str(data)]
-    lines = output([sys.executable, "-m", "benchmarks.workloads", *where, *names]).splitlines()
-    rows = [line.split("\t") for line in lines]
-    return {name: Files(qrels, run) for name, qrels, run in rows}
-
-
-def version(command: Command) -> str:
-    """Return what `-v` prints, on stdout and stderr."""
-    done = subprocess.run([*command, "-v"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    text = (done.stdout + done.stderr).strip()
-    if done.returncode != 0:
-        last_line = text.rpartition("\n")[2]
-        raise Failure(f"cannot run {' '.join(command)}: {last_line}")
+def workload(text: str) -> str:
+    """Read the name of a workload."""
+    if text not in WORKLOADS:
+        raise argparse.ArgumentTypeError(f"no workload {text!r}; there are {', '.join(WORKLOADS)}")
     return text
 
 
-def find_trecpy() -> Command:
-    """Return the command of trecpy's trec_eval: the installed script, else the module."""
-    script = Path(sys.executable).with_name("trec_eval")
-    command = [str(script)] if script.exists() else [sys.executable, "-m", "trecpy.cli.trec_eval"]
-    if "trecpy" not in version(command):
-        raise Failure(f"not trecpy's trec_eval: {' '.join(command)}")
-    return command
-
-
-def find_nist() -> Command | None:
-    """Return the command of NIST's trec_eval, None where TREC_EVAL names none."""
-    name = os.environ.get("TREC_EVAL")
-    if not name:
-        return None
-    path = shutil.which(name)
-    if path is None:
-        raise Failure(f"TREC_EVAL names no program: {name}")
-    if "trecpy" in version([path]):
-        raise Failure(f"TREC_EVAL must name NIST's trec_eval; this is trecpy's: {path}")
-    return [path]
-
-
-def check(name: str, trecpy: Command, files: Files) -> None:
-    """Raise Failure unless trecpy prints the yardstick's means, to the four decimals of trec_eval."""
-    lines = output([*YARDSTICK, files.qrels, files.run]).splitlines()
-    expected = {measure: f"{float(mean):6.4f}" for measure, mean in (line.split("\t") for line in lines)}
-    fields = [line.split() for line in output([*trecpy, *CHECK, files.qrels, files.run]).splitlines()]
-    found = {row[0]: row[2] for row in fields if len(row) == 3 and row[1] == "all"}
-    wrong = [
-        f"{measure} is {found.get(measure, 'missing')} from trecpy, {value} from the yardstick"
-        for measure, value in expected.items()
-        if found.get(measure) != value
-    ]
-    if wrong:
-        raise Failure(f"{name}: {'; '.join(wrong)}")
-
-
-def tools(plan: Plan, trecpy: Command, nist: Command | None, files: Files) -> dict[str, Command]:
-    """Return what is timed on a workload, trecpy first."""
-    paths = (files.qrels, files.run)
-    commands: dict[str, Command] = {"trecpy": [*trecpy, *plan.options, *paths]}
-    if plan.share is not None:
-        commands["yardstick"] = [*YARDSTICK, *paths]
-        if nist is not None:
-            commands["trec_eval"] = [*nist, *plan.options, *paths]
-    return commands
-
-
-def target(plan: Plan, timings: dict[str, Timing]) -> float | None:
-    """Return T in seconds: NIST's median, else a share of the yardstick's."""
-    if plan.share is None:
-        return None
-    if "trec_eval" in timings:
-        return timings["trec_eval"].median
-    return plan.share * timings["yardstick"].median
-
-
-def table_rows(name: str, plan: Plan, timings: dict[str, Timing]) -> list[tuple[str, ...]]:
-    """Return one row of the report a tool."""
-    t = target(plan, timings)
-    return [
-        (
-            name,
-            tool,
-            f"{timing.median:.3f}",
-            f"{timing.fastest:.3f}..{timing.slowest:.3f}",
-            f"{timing.peak:.0f}",
-            f"{timing.median / timings['trecpy'].median:.2f}",
-            "" if t is None else f"{timing.median / t:.2f}",
-        )
-        for tool, timing in timings.items()
-    ]
-
-
-def explain_target(nist: Command | None, names: list[str]) -> str:
-    """Say in one sentence what T is."""
-    if nist is not None:
-        return f"T: the median time of NIST's trec_eval ({nist[0]})."
-    shares = [(name, PLANS[name].share) for name in names]
-    parts = [f"{share:.2f} x the yardstick's median on {name}" for name, share in shares if share is not None]
-    return f"T, for want of NIST's trec_eval (TREC_EVAL does not name it): {', '.join(parts)}."
-
-
-def markdown(row: tuple[str, ...]) -> str:
-    """Return one line of a Markdown table."""
-    return f"| {' | '.join(row)} |"
-
-
-def benchmark(names: list[str], repeat: int, data: Path | None) -> None:
-    """Make, check and time the workloads; print the table a workload at a time."""
-    trecpy, nist = find_trecpy(), find_nist()
-    files = make(names, data)
-    for name in names:
-        if PLANS[name].checked:
-            check(name, trecpy, files[name])
-    print(markdown(HEADER), markdown(("---", "---", *["---:"] * 5)), sep="\n")
-    for name in names:
-        plan = PLANS[name]
-        timings = alternate(tools(plan, trecpy, nist, files[name]), repeat)
-        for row in table_rows(name, plan, timings):
-            print(markdown(row), flush=True)
-    if any(PLANS[name].share is not None for name in names):
-        print("", explain_target(nist, names), sep="\n")
+def peers(text: str) -> list[str]:
+    """Read names of peers, separated by commas; none is nobody."""
+    names = [] if text == "none" else text.split(",")
+    if unknown := [name for name in names if name not in PEERS]:
+        raise argparse.ArgumentTypeError(f"no peer {unknown[0]!r}; there are {', '.join(PEERS)}, or none")
+    return names
 
 
 def positive(text: str) -> int:
-    """Read a whole number of at least 1."""
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+    """Read an integer >= 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected an integer >= 1, found {text!r}")
+    return int(text)
 
 
-def main() -> None:
-    """Read the command line; exit 1 with one line where something expected goes wrong."""
-    parser = argparse.ArgumentParser("python -m benchmarks", description="Check and time trecpy's trec_eval.")
-    known = ", ".join(PLANS)
-    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=f"{known} (default: all)")
-    parser.add_argument("--repeat", type=positive, default=5, metavar="N", help="timed runs of each tool (5)")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the workload files")
-    args = parser.parse_args()
-    names = list(dict.fromkeys(args.workloads or PLANS))
-    if unknown := [name for name in names if name not in PLANS]:
-        parser.error(f"no workload {unknown[0]!r}; there are {known}")
+def setting(args: argparse.Namespace, cache: str) -> Setting:
+    """What is on this machine and was asked for."""
+    installed = find_peers()
+    if lacking := [peer for peer in args.peers or () if peer not in installed]:
+        raise Failure(f"{lacking[0]} is not installed: pip install '{PACKAGES[lacking[0]]}'")
+    asked = installed if args.peers is None else args.peers
+    return Setting(find_trecpy(), find_nist(), asked, args.data.resolve(), cache, args.small, args.runs)
+
+
+def say(text: str) -> None:
+    """Show on standard error what goes on."""
+    print(f"benchmarks: {text}", file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Do what the command line says; exit 1 with one line where something that is expected goes wrong."""
+    commands = parser()
+    args = commands.parse_args(arguments)
+    if args.readme and (args.small or args.warm):
+        commands.error("--readme is for the full size, first runs included: not with --small or --warm")
     try:
-        benchmark(names, args.repeat, args.data)
+        with tempfile.TemporaryDirectory(prefix="trecpy-benchmark-") as cache:
+            where = setting(args, "" if args.warm else cache)
+            for line in report.absent(where):
+                say(line)
+            names = dict.fromkeys(args.workloads or WORKLOADS)
+            rows = [row for name in names for row in measure(name, where, args.repeat)]
+        tables = report.full(rows, where)
+        print(tables, end="")
+        if args.output is not None:
+            args.output.write_text(tables, encoding="utf-8")
+        if args.readme:
+            text = README.read_text(encoding="utf-8")
+            README.write_text(report.between_marks(text, report.short(rows, where), README.name), encoding="utf-8")
     except (Failure, OSError) as error:
         sys.exit(f"benchmarks: {error}")
 
