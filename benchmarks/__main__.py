@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Time trecpy beside its peers, after their values were compared, and write Markdown tables.\n"
         "NIST's trec_eval is one of them where the variable TREC_EVAL names it.",
-        epilog=f"workloads:\n{known}\n\nAll of them take about half an hour, and 1.8 GB of files.",
+        epilog=f"workloads:\n{known}\n\nAll of them take about half an hour, and 2.3 GB of files.",
     )
     result.add_argument("workloads", nargs="*", metavar="WORKLOAD", type=workload, help="default: all")
     result.add_argument("--repeat", type=positive, default=5, metavar="N", help="timed runs of each case (default: 5)")
@@ -108,12 +108,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             where = setting(args, "" if args.warm else cache)
             for line in report.absent(where):
                 say(line)
-            names = dict.fromkeys(args.workloads or WORKLOADS)
-            rows = [row for name in names for row in measure(name, where, args.repeat)]
-        tables = report.full(rows, where)
-        print(tables, end="")
-        if args.output is not None:
-            args.output.write_text(tables, encoding="utf-8")
+            rows: list[report.Row] = []
+            for name in dict.fromkeys(args.workloads or WORKLOADS):
+                rows += measure(name, where, args.repeat)
+                if args.output is not None:  # each time: what was measured is kept when a later one fails
+                    args.output.write_text(report.full(rows, where), encoding="utf-8")
+        print(report.full(rows, where), end="")
         if args.readme:
             text = README.read_text(encoding="utf-8")
             README.write_text(report.between_marks(text, report.short(rows, where), README.name), encoding="utf-8")
