@@ -17,7 +17,7 @@ Command = Sequence[str]
 
 ROOT = Path(__file__).parent.parent
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in one unit of ru_maxrss
-SLOW = 10.0  # seconds: what takes longer is measured three times at most
+ENOUGH = 30.0  # seconds: what has been timed for so long sits out
 
 
 class Failure(Exception):
@@ -218,10 +218,10 @@ def closing(cases: Mapping[str, Case]) -> Iterator[None]:
 
 
 def alternate(cases: Mapping[str, Case], first: Mapping[str, Sample], repeat: int) -> dict[str, Timing]:
-    """Run all cases in turn `repeat` times, one at a time; a slow one sits out after three."""
+    """Run all cases in turn `repeat` times, one at a time; one that was timed for long sits out."""
     samples: dict[str, list[Sample]] = {name: [] for name in cases}
-    for turn in range(repeat):
+    for _ in range(repeat):
         for name, case in cases.items():
-            if turn < 3 or samples[name][-1].seconds <= SLOW:
+            if sum(sample.seconds for sample in samples[name]) < ENOUGH:
                 samples[name].append(case.sample())
     return {name: Timing(first[name] if case.cold else None, tuple(samples[name])) for name, case in cases.items()}

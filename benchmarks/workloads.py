@@ -19,8 +19,8 @@ from benchmarks.tools import ARGSORT, MEASURES, TOOLS, Values
 PEERS = TOOLS[1:]
 PACKAGES = {"pytrec_eval": "pytrec-eval-terrier", "ir_measures": "ir-measures", "ranx": "ranx"}
 NIST = "trec_eval"
-EXACT = {"pytrec_eval": 0.0}  # of the others, how far a mean may be off: they add in another order
-ROUNDING = 1e-9
+EXACT = {"pytrec_eval": 0.0}
+ROUNDING = 1e-9  # how far a mean of the others may be off: they add otherwise
 
 # T, the time of NIST's program, as a share of reading and evaluating with pytrec_eval: both were timed side by side.
 SHARES = {"msmarco": 0.75, "topics": 0.75, "robust": 0.50, "hundred": 0.50}
@@ -163,11 +163,11 @@ def same(texts: Mapping[str, str]) -> None:
             raise Failure(f"{name} and {first} print different values")
 
 
-def target(name: str, setting: Setting, case: str = "pytrec_eval", times: int = 1) -> tuple[float, str] | None:
-    """T: the time of NIST's program, else of its stand-in, `times` over."""
+def target(name: str, setting: Setting, which: str = "", times: int = 1) -> tuple[float, str] | None:
+    """T: the time of NIST's program, else of its stand-in, `times` over; which: the end of the case's name."""
     if setting.nist is not None:
-        return (times, NIST) if times == 1 else (times, f"{NIST}, one run")
-    return (times * SHARES[name], case) if "pytrec_eval" in setting.peers else None
+        return times, NIST + which
+    return (times * SHARES[name], "pytrec_eval" + which) if "pytrec_eval" in setting.peers else None
 
 
 def by_command(name: str, *options: str) -> Callable[[Setting], Plan]:
@@ -217,7 +217,7 @@ def hundred(setting: Setting) -> Plan:
     return Plan(
         cases,
         lambda printed: compare_files(peers, printed, [qrels, *runs]),
-        target("hundred", setting, "pytrec_eval, one run", len(runs)),
+        target("hundred", setting, ", one run", len(runs)),
     )
 
 

@@ -176,7 +176,7 @@ class Slow:
         pass
 
 
-def test_what_is_slow_sits_out() -> None:
+def test_what_was_timed_for_long_sits_out() -> None:
     cases = {"slow": Slow(11.0), "quick": Slow(1.0)}
     measuring.alternate(cases, {name: Sample(1, 1) for name in cases}, 5)
     assert [case.count for case in cases.values()] == [3, 5]
