@@ -80,6 +80,11 @@ def environment(cache: str) -> dict[str, str]:
     return given | ({"NUMBA_CACHE_DIR": cache} if cache else {})
 
 
+def scratch() -> str:
+    """A new folder that nobody else can write to."""
+    return tempfile.mkdtemp(prefix="trecpy-benchmark-")
+
+
 class Process:
     """
     A command that is timed from its start to its end: interpreter, imports, reading, evaluating, printing.
@@ -90,8 +95,7 @@ class Process:
     def __init__(self, command: Command, cache: str | None = None, fresh: bool = False) -> None:
         self.cold = cache is None
         self._command, self._fresh = command, fresh
-        self._scratch = tempfile.mkdtemp(prefix="trecpy-benchmark-")
-        self._cache = self._scratch if cache is None else cache
+        self._cache = scratch() if cache is None else cache
 
     def first(self) -> tuple[Sample, str]:
         """The first run, and its standard output."""
@@ -103,13 +107,14 @@ class Process:
     def sample(self) -> Sample:
         """A run whose output is thrown away."""
         if self._fresh:
-            shutil.rmtree(self._scratch)
-            os.mkdir(self._scratch, 0o700)
+            shutil.rmtree(self._cache)
+            os.mkdir(self._cache, 0o700)
         return self._run(subprocess.DEVNULL)
 
     def close(self) -> None:
-        """Remove the folder of machine code."""
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        """Remove the folder of machine code if it was a new one."""
+        if self.cold:
+            shutil.rmtree(self._cache, ignore_errors=True)
 
     def _run(self, out: IO[str] | int) -> Sample:
         # A child's peak starts at the memory of the process that started it: this one imports no NumPy.
@@ -138,13 +143,39 @@ class Worker:
     def __init__(self, command: Command, cache: str | None = None) -> None:
         self.cold = cache is None
         self._command = command
-        self._scratch = tempfile.mkdtemp(prefix="trecpy-benchmark-")
-        self._cache = self._scratch if cache is None else cache
+        self._cache = scratch() if cache is None else cache
         self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._child: subprocess.Popen[str] | None = None
 
     def first(self) -> tuple[Sample, str]:
-        """Start the process, not before so that nobody is disturbed; the first call, and the values it gave."""
+        """
+        The first call and the values it gave.
+
+        The process is started here, so that it does not disturb another's first call. One that compiled is followed by
+        another that finds machine code, as it would be tomorrow.
+        """
+        self._start()
+        sample = self.sample()
+        values = "".join(self._read() for _ in range(int(self._ask("values"))))
+        if self.cold:
+            self._end()
+            self._start()
+            self.sample()
+        return sample, values
+
+    def sample(self) -> Sample:
+        """The next call."""
+        seconds, peak = self._ask("call").split()
+        return Sample(float(seconds), float(peak))
+
+    def close(self) -> None:
+        """End the process."""
+        self._end()
+        self._said.close()
+        if self.cold:
+            shutil.rmtree(self._cache, ignore_errors=True)
+
+    def _start(self) -> None:
         self._child = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
@@ -155,21 +186,11 @@ class Worker:
             env=environment(self._cache),
         )
         self._read()  # the data is ready
-        sample = self.sample()
-        return sample, "".join(self._read() for _ in range(int(self._ask("values"))))
 
-    def sample(self) -> Sample:
-        """The next call."""
-        seconds, peak = self._ask("call").split()
-        return Sample(float(seconds), float(peak))
-
-    def close(self) -> None:
-        """End the process."""
+    def _end(self) -> None:
         if self._child is not None:
             self._child.kill()
             self._child.communicate()
-        self._said.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _ask(self, question: str) -> str:
         assert self._child is not None

@@ -138,6 +138,17 @@ def test_processes() -> None:
     assert all(each.peak > 0 for each in timings.values())
 
 
+def test_a_worker_is_warm_after_its_first_call(tmp_path: Path) -> None:
+    command = workloads.python("tools", "calls", "pytrec_eval", "one-topic", "--data", str(tmp_path), "--small")
+    for cache in (None, ""):
+        worker = Worker(command, cache)
+        with measuring.closing({"it": worker}):
+            first, printed = worker.first()
+            later = worker.sample()
+        assert workloads.read_values(printed) == [values_of("pytrec_eval", "one-topic", tmp_path)]
+        assert min(first.seconds, first.peak, later.seconds, later.peak) > 0
+
+
 SAYS_WHY = [sys.executable, "-c", "import sys; sys.exit('first\\nlast')"]
 
 
