@@ -12,6 +12,7 @@ from benchmarks.workloads import PACKAGES, PEERS, WORKLOADS, Setting, find_nist,
 
 README = ROOT / "README.md"
 DATA = ROOT / "benchmarks" / "data"
+RUNS = 100
 
 
 def measure(name: str, setting: Setting, repeat: int) -> list[report.Row]:
@@ -46,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--peers", type=peers, metavar="NAME,...", help=f"of {', '.join(PEERS)}, or none (default: those installed)"
     )
-    result.add_argument("--runs", type=positive, default=100, metavar="N", help="runs of hundred (default: 100)")
+    result.add_argument("--runs", type=positive, default=RUNS, metavar="N", help=f"runs of hundred (default: {RUNS})")
     result.add_argument("--warm", action="store_true", help="use machine code kept before: no times of first runs")
     result.add_argument("--small", action="store_true", help="a hundredth of everything, to try this out")
     result.add_argument(
@@ -101,8 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Do what the command line says; exit 1 with one line where something that is expected goes wrong."""
     commands = parser()
     args = commands.parse_args(arguments)
-    if args.readme and (args.small or args.warm):
-        commands.error("--readme is for the full size, first runs included: not with --small or --warm")
+    if args.readme and (args.small or args.warm or args.runs != RUNS):
+        commands.error("--readme is for the full size, first runs included: not with --small, --warm or --runs")
     try:
         with tempfile.TemporaryDirectory(prefix="trecpy-benchmark-") as cache:
             where = setting(args, "" if args.warm else cache)

@@ -122,7 +122,11 @@ def from_dicts(tool: str, qrels: dict[str, dict[str, int]], run: dict[str, dict[
 
 
 def from_matrices(tool: str, scores: Any, levels: Any) -> Call:
-    """Evaluate matrices, or what a tool takes in their place, made before: dicts, or ranx's arrays, sorted."""
+    """
+    Evaluate matrices; of tools that take none, dicts that were made before.
+
+    ranx takes arrays of a sorted run: the sorting is part of its work, as it is of everybody's; its labels are ready.
+    """
     import numpy as np
 
     if tool == ARGSORT:
@@ -141,12 +145,16 @@ def from_matrices(tool: str, scores: Any, levels: Any) -> Call:
         return from_dicts(tool, *as_dicts(scores, levels), prepared=False)
     import ranx
 
-    order = np.argsort(-scores, axis=1)
-    run = np.stack((order, np.take_along_axis(scores, order, axis=1)), axis=2)
     most = int((levels > 0).sum(axis=1).max())
     judged = np.argsort(-levels, axis=1, kind="stable")[:, :most]  # best first, as ranx takes the ideal ranking
     qrels = np.stack((judged, np.take_along_axis(levels, judged, axis=1)), axis=2)
-    return lambda: ranx.evaluate(qrels, run, list(RANX)), lambda found: renamed(found, RANX)
+
+    def whole() -> Any:
+        order = np.argsort(-scores, axis=1)
+        run = np.stack((order, np.take_along_axis(scores, order, axis=1)), axis=2)
+        return ranx.evaluate(qrels, run, list(RANX))
+
+    return whole, lambda found: renamed(found, RANX)
 
 
 def prepared_call(tool: str, name: str, data: Path, small: bool) -> Call:
