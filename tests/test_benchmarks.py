@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,7 @@ from benchmarks import __main__ as command
 from benchmarks import data, measuring, report, tools, workloads
 from benchmarks.measuring import Failure, Process, Sample, Timing, Worker
 
+README = Path(__file__).parent.parent / "README.md"
 SMALL = data.Size(small=True, runs=3)
 INSTALLED = ("pytrec_eval", "ir_measures")
 
@@ -238,6 +240,17 @@ def test_between_marks() -> None:
     assert report.between_marks(text, "new", "x") == text.replace("old", "new")
     with pytest.raises(Failure, match="x: expected <!-- speed --> and <!-- /speed -->"):
         report.between_marks("a", "new", "x")
+
+
+def test_the_readme_shows_what_is_timed() -> None:
+    shown = README.read_text().partition(report.MARKS[0])[2].partition(report.MARKS[1])[0].strip().splitlines()
+    assert re.search(r"\d cores; .*, Python 3\.\d+\.\d+, trecpy \S+, numpy \S+, numba \S+", shown[0])
+    cells = [line.strip("| ").split(" | ") for line in shown if line.startswith("| ")]
+    beside = [row[0] for row in cells if ": " in row[0]]
+    known = [f"{name}: {each.about}" for name, each in workloads.WORKLOADS.items() if each.beside]
+    assert beside == [name for name in known if name in beside] != []
+    others = {row[0] for row in cells} - {*beside, "work", "---", "trecpy alone"}
+    assert others <= {name for name, each in workloads.WORKLOADS.items() if not each.beside}
 
 
 @pytest.fixture
