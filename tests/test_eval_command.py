@@ -270,3 +270,11 @@ def test_pipes_and_standard_input_are_called_so(tmp_path: Path) -> None:
         path = f"/dev/fd/{reading}"
         assert trecpy("eval", qrels, path).said == [text.format(path)]
         os.close(reading)
+
+
+def test_a_measure_with_topics_of_its_own_is_named(tmp_path: Path) -> None:
+    files = write(tmp_path, "1 0 a 1; 2 0 b 1", "1 Q0 a 1 1 t")
+    said = trecpy("eval", *files, "-m", "RR@10", "-m", "nDCG@10", "--protocol", "beir").said
+    assert said == [
+        f"warning: {files[1]}: lacks 1 of 2 judged topics; they are left out of the means; RR is over topics=qrels"
+    ]

@@ -81,7 +81,7 @@ def evaluated(
     counts = evaluation.counts
     if counts.missing:
         lacks = f"lacks {counts.missing:,} of {plural(counts.judged, 'judged topic')}"
-        warn(f"warning: {input_name(path)}: {lacks}; {_FATES[evaluation.protocol.topics]}")
+        warn(f"warning: {input_name(path)}: {lacks}; {_FATES[evaluation.protocol.topics]}{_excepted(evaluator)}")
     if short := depths.short:
         warn(f"warning: {input_name(path)}: {short}")
     unjudged = counts.run - (counts.judged - counts.missing)
@@ -89,6 +89,14 @@ def evaluated(
         fate = "they count as 0" if evaluation.protocol.topics == "run" else "they are left out"
         warn(f"warning: {input_name(path)}: has {plural(unjudged, 'topic')} without judgements; {fate}")
     return evaluation
+
+
+def _excepted(evaluator: Evaluator) -> str:
+    """Which measures have topics by a rule of their own."""
+    protocol = evaluator.protocol
+    own = {column.measure.name: column.under(protocol).topics for column in evaluator.columns}
+    found = [f"{name} is over topics={topics}" for name, topics in own.items() if topics != protocol.topics]
+    return "".join(f"; {each}" for each in found)
 
 
 class _Depths:
