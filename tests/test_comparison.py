@@ -5,6 +5,7 @@ import json
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from strategies import Collection, collections
 
 import trecpy
-from trecpy import significance
+from trecpy import registry, significance
+from trecpy.cli.commands.compare import Gate
 from trecpy.comparison import Comparison
 from trecpy.errors import InputError, LibraryError, MeasureError, NothingScoredError
 from trecpy.numbers import strtod
@@ -172,6 +174,96 @@ def test_topics_of_one_run_are_left_out() -> None:
     assert all(map(math.isnan, (alone.standard_error, alone.effect_size, *alone.interval())))
 
 
+def test_infinite_values() -> None:
+    """Equal infinities differ by 0; in both directions there is no mean; in one it is infinite."""
+
+    def ranks(*runs: dict[str, list[str]]) -> trecpy.Comparison:
+        qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}}
+        return trecpy.compare(*(trecpy.evaluate(qrels, run, "first_rel_rank") for run in runs))
+
+    first = {"1": ["a"], "2": ["a"], "3": ["x"]}
+    found = ranks(first, {"1": ["x", "a"], "2": ["x", "a"], "3": ["x"]})["first_rel_rank"]
+    assert (found.baseline, found.other) == (math.inf, math.inf)
+    assert list(found.differences) == [1.0, 1.0, 0.0]
+    assert (found.difference, found.wins, found.ties, found.losses) == (2 / 3, 0, 1, 2)
+    assert found.p_value == pytest.approx(scipy.stats.ttest_1samp([1.0, 1.0, 0.0], 0).pvalue)
+    assert found.effect_size == pytest.approx((2 / 3) / np.std([1, 1, 0], ddof=1))
+    opposite = ranks(first, {"1": ["x"], "2": ["a"], "3": ["a"]})["first_rel_rank"]
+    undefined = (opposite.difference, opposite.p_value, opposite.effect_size, *opposite.interval())
+    assert all(map(math.isnan, undefined))
+    assert (opposite.wins, opposite.ties, opposite.losses) == (1, 1, 1)
+    groups = opposite.by({"1": "worse", "2": "same"})
+    assert {name: each.difference for name, each in groups.items()} == {
+        "worse": math.inf, "same": 0.0, "(none)": -math.inf,
+    }  # fmt: skip
+
+
+def test_a_value_that_is_nan_is_no_tie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_MEASURES", dict(registry.catalogue()))
+
+    @trecpy.measure("share_of_relevant")
+    def share(docs: Any) -> Any:
+        return docs.num_rel_ret / docs.num_rel
+
+    qrels = {"1": {"a": 1}, "2": {"a": 0}}
+    first, second = (trecpy.evaluate(qrels, {"1": [d], "2": ["a"]}, "share_of_relevant") for d in "xa")
+    result = trecpy.compare(first, second)
+    found = result["share_of_relevant"]
+    assert (math.isnan(found.difference), found.wins, found.ties, found.losses) == (True, 1, 0, 0)
+    assert result.by_difficulty("share_of_relevant") == {"1": "0 and below"}
+
+
+PRESET_QRELS = {"q1": {"q1": 0, "a": 1, "b": 2}, "q2": {"c": 1}, "q3": {"z": 1}, "q4": {"d": 0}}
+PRESET_RUNS = (
+    {"q1": {"q1": 3.0, "x": 2.0, "a": 1.0}, "q2": {"c": 1.0, "e": 1.0}, "q4": {"d": 1.0}, "q9": {"a": 1.0}},
+    {"q1": {"a": 3.0, "x": 2.0, "b": 2.0}, "q2": {"e": 1.0, "c": 1.0}, "q4": {"f": 1.0}, "q9": {"x": 1.0}},
+)
+
+
+@pytest.mark.parametrize("name", trecpy.protocols)
+def test_means_are_the_summaries_by_every_preset(name: str) -> None:
+    """Where runs have the same topics; each measure over the topics of its own rule."""
+    measures = trecpy.protocols[name].measures
+    evaluations = [trecpy.evaluate(PRESET_QRELS, run, measures, protocol=name) for run in PRESET_RUNS]
+    result = trecpy.compare(*evaluations)
+    assert (result.only_baseline, result.only_other) == (0, 0)
+    assert (result.protocol.batch, result.protocol.places) == (None, None)
+    unbatched = [trecpy.evaluate(PRESET_QRELS, run, measures, protocol=result.protocol).summary for run in PRESET_RUNS]
+    for compared, column in zip(result.measures, result._columns, strict=True):
+        own = column.under(evaluations[0].protocol)
+        for which, evaluation, whole in zip(("baseline", "other"), evaluations, unbatched, strict=True):
+            value = getattr(compared, which)
+            assert value == whole[compared.measure]
+            if own.batch is None:
+                expected = value if own.places is None else round(value, own.places)
+                assert expected == evaluation.summary[compared.measure]
+
+
+def test_measures_with_topics_of_their_own() -> None:
+    """BEIR's example: MRR is over all judged topics, the others over those of both files."""
+    runs = (
+        {"q1": {"q1": 3.0, "x": 2.0, "a": 1.0}, "q2": {"c": 1.0}},
+        {"q1": {"q1": 3.0, "x": 2.0, "a": 1.0}, "q3": {"z": 1.0}},
+    )
+    result = trecpy.compare(
+        *(trecpy.evaluate(PRESET_QRELS, run, ["nDCG@3", "RR@3"], protocol="beir", gains="binary") for run in runs)
+    )
+    rr, ndcg = result["RR@3"], result["nDCG@3"]
+    assert (rr.topic_ids, ndcg.topic_ids) == (("q1", "q2", "q3", "q4"), ("q1",))
+    assert [(each.only_baseline, each.only_other) for each in (rr, ndcg)] == [(0, 0), (1, 1)]
+    assert (rr.baseline, rr.other, list(rr.differences)) == ((1 / 3 + 1) / 4, (1 / 3 + 1) / 4, [0, -1, 1, 0])
+    assert (result.topics, result.only_baseline, result.only_other) == (("q1", "q2", "q3", "q4"), 1, 1)
+    assert result.by_difficulty("nDCG@3") == {"q1": "up to 0.5"}
+    assert {group: each.topics for group, each in rr.by(result.by_difficulty("nDCG@3")).items()} == {
+        "up to 0.5": 1, "(none)": 3,
+    }  # fmt: skip
+    own = {"per_measure": {"recip_rank": {"topics": "run"}}, "topics": "both"}
+    evaluations = [trecpy.evaluate(PRESET_QRELS, run, ["map", "recip_rank"], **own) for run in PRESET_RUNS]  # type: ignore[arg-type]
+    compared = trecpy.compare(*evaluations)
+    assert [each.topic_ids for each in compared.measures] == [("q1", "q2", "q4"), ("q1", "q2", "q4", "q9")]
+    assert [each.baseline for each in compared.measures] == list(evaluations[0].summary.values())
+
+
 @pytest.mark.parametrize("compat", ["10.0", "9.0.8"])
 def test_means_are_the_summaries_over_all_judged_topics(compat: str) -> None:
     """9.0.8 counts judged topics that the run lacks with 0, without listing them."""
@@ -222,9 +314,10 @@ def test_groups_by_difficulty(paths: list[str]) -> None:
     assert list(groups.items()) == [("4", "0 and below"), ("1", "up to 0.5"), ("2", "above 0.75"), ("3", "above 0.75")]
     assert set(result.by_difficulty("RR", (0.5,)).values()) == {"0.5 and below", "above 0.5"}
     assert list(result["RR"].by(groups)) == ["0 and below", "up to 0.5", "above 0.75"]
-    for edges in ((), (0.5, 0.5), (1, 0)):
+    assert result.by_difficulty("RR", np.array([0.5])) == result.by_difficulty("RR", (0.5,))  # type: ignore[arg-type]
+    for edges in ((), (0.5, 0.5), (1, 0), "ab", "12", (math.nan,), (0, math.inf), ("x",), (None,), 0.5, None):
         with pytest.raises(InputError, match="edges: expected ascending numbers"):
-            result.by_difficulty("RR", edges)
+            result.by_difficulty("RR", edges)  # type: ignore[arg-type]
     qrels, first, better, *_ = paths
     rows = records(qrels, first, better, "-m", "map", "--by-baseline", "RR")
     assert [(row["group"], row["topics"]) for row in rows if row["measure"] == "map"] == [
@@ -256,6 +349,35 @@ def test_what_is_refused() -> None:
         trecpy.compare(first, first)["P_5"]  # type: ignore[arg-type]
     with pytest.raises(InputError, match="confidence: expected a number between 0 and 1"):
         trecpy.compare(first, first)["map"].interval(95)  # type: ignore[arg-type]
+
+
+def test_what_else_is_refused() -> None:
+    first = trecpy.evaluate(QRELS, FIRST, "map")
+    compared = trecpy.compare(first, first)["map"]
+    for groups in (None, [1], "ab", {"1"}):
+        with pytest.raises(InputError, match="groups: expected a dict, topic -> group, found"):
+            compared.by(groups)  # type: ignore[arg-type]
+    for others in ([first], first, None):
+        with pytest.raises(InputError, match="others: expected a dict of evaluations by name, found"):
+            trecpy.compare_many(first, others)  # type: ignore[arg-type]
+    for resamples in (0, -1, 1_000_001, 0.5, True):
+        with pytest.raises(InputError, match="resamples: expected an integer from 1 to 1,000,000, found"):
+            compared.interval(resamples=resamples)  # type: ignore[arg-type]
+
+
+def test_topics_of_groups_are_ids_as_elsewhere() -> None:
+    first = trecpy.evaluate(QRELS, FIRST, "map")
+    groups = trecpy.compare(first, first)["map"].by({1: "integer", b"2": "bytes", "3": "text"})
+    assert {group: each.topics for group, each in groups.items()} == {"integer": 1, "bytes": 1, "text": 1, "(none)": 1}
+
+
+def test_repr_says_what_p_is_below() -> None:
+    qrels = {str(t): {"a": 1} for t in range(40)}
+    first, second = (trecpy.evaluate(qrels, dict.fromkeys(qrels, docs), "map") for docs in (["x", "a"], ["a", "x"]))
+    assert "p <0.0001, adjusted <0.0001" in repr(trecpy.compare(first, second, "sign"))
+    assert "p 0.0000, adjusted 0.0000" in repr(trecpy.compare(first, second))  # it is 0: all differences are equal
+    alone = trecpy.evaluate({"1": {"a": 1}}, {"1": ["a"]}, "map")
+    assert "p -, adjusted -" in repr(trecpy.compare(alone, alone))
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,6 +434,101 @@ def test_groups_of_a_file(paths: list[str], tmp_path: Path) -> None:
     assert command("compare", qrels, first, better, "--by", str(tmp_path / "twice")).code == 2
 
 
+def test_topics_that_groups_and_runs_do_not_share(paths: list[str], tmp_path: Path) -> None:
+    qrels, first, better, *_ = paths
+    file = tmp_path / "groups"
+    file.write_text("1 a\n9 b\n2 a\n8 b\n")
+    outcome = command("compare", qrels, first, better, "-m", "map", "--by", str(file))
+    assert [line for line in outcome.said if str(file) in line] == [
+        f"warning: {file}: 2 of its 4 topics not among those that are compared: '9', '8'",
+        f"warning: {file}: lacks 2 of 4 topics, which are in the group (none): '3', '4'",
+    ]
+    file.write_text("".join(f"q{n} a\n" for n in range(9)))
+    nothing = command("compare", qrels, first, better, "-m", "map", "--by", str(file))
+    assert (nothing.code, nothing.out) == (2, b"")
+    assert nothing.said[-1] == (
+        f"error: {file}: expected groups of the topics that are compared ('1', '2', '3', '4'), "
+        "found 'q0', 'q1', 'q2', 'q3', 'q4', ..."
+    )
+    file.write_text("\n")
+    assert command("compare", qrels, first, better, "--by", str(file)).said == [
+        f"error: {file}: expected lines of 2 columns (topic group), found none"
+    ]
+
+
+@pytest.fixture
+def folds(tmp_path: Path) -> list[str]:
+    """qrels of 5 topics; a run; the same topics in two folds, ranked better but for topic 5."""
+    lines = {
+        "q": [f"{t} 0 a 1" for t in range(1, 6)],
+        "whole": [f"{t} Q0 {d} 0 {s} t" for t in range(1, 6) for d, s in (("x", 2), ("a", 1))],
+        "one": [f"{t} Q0 {d} 0 {s} t" for t in (1, 2) for d, s in (("a", 2), ("x", 1))],
+        "two": [f"{t} Q0 {d} 0 {s} t" for t in (3, 4, 5) for d, s in (("a", 3 if t < 5 else 1), ("x", 2))],
+    }
+    for name, content in lines.items():
+        (tmp_path / name).write_text("\n".join(content) + "\n")
+    return [str(tmp_path / name) for name in lines]
+
+
+def test_folds_are_one_run(folds: list[str]) -> None:
+    qrels, whole, one, two = folds
+    joined = f"{one} + {two}"
+    expected = trecpy.compare(
+        trecpy.evaluate(qrels, whole, "map"), trecpy.evaluate(qrels, trecpy.Folds([one, two]), "map")
+    )["map"]
+    [record] = records("--folds", qrels, whole, one, two, "-m", "map")
+    assert (record["run"], record["topics"], record["value"], record["p"]) == (joined, 5, 0.9, expected.p_value)
+    assert (record["better"], record["equal"], record["worse"]) == (4, 1, 0)
+    assert records("--folds", qrels, whole, "vs", one, two, "-m", "map") == [record]
+    back = records("--folds", qrels, one, two, "vs", whole, "vs", one, two, "-m", "map", "--correction", "none")
+    assert [(row["run"], row["baseline"], row["value"]) for row in back] == [(whole, 0.9, 0.5), (joined, 0.9, 0.9)]
+    twice = command("compare", "--folds", qrels, whole, one, two, one, "-m", "map")
+    assert (twice.code, twice.out, len(twice.said)) == (4, b"", 1)
+    for wrong in (["vs", one], [whole, "vs"], [whole, "vs", "vs", one]):
+        assert command("compare", "--folds", qrels, *wrong).said == [
+            "error: --folds: expected runs on both sides of 'vs'"
+        ]
+
+
+def test_runs_without_a_common_topic_are_said(folds: list[str]) -> None:
+    qrels, whole, one, two = folds
+    apart = (
+        f"warning: {two}: has no topic in common with {one}: do they belong together? --folds joins the folds of a run"
+    )
+    assert apart in command("compare", qrels, whole, one, two, "-m", "map").said
+    assert apart in command("compare", qrels, one, two, "-m", "map").said
+    both = command("compare", "--topics", "both", qrels, one, two, "-m", "map")
+    assert (both.code, both.said[-2:]) == (
+        7, [apart, "error: compare: no topic is in both evaluations, of 2 topics and 3 topics"],
+    )  # fmt: skip
+    for runs in ([whole, one], ["--folds", whole, one, two]):
+        assert not any("in common" in line for line in command("compare", qrels, *runs, "-m", "map").said)
+
+
+def test_presets_of_which_a_comparison_is_not_the_summary(paths: list[str]) -> None:
+    qrels, first, better, *_ = paths
+    for name, means, changed in (
+        ("quoter-as-published", "not of batches of 64", "batch=None"),
+        ("beir", "not rounded to 5 decimals", "places=None"),
+        ("qder", "", ""),
+    ):
+        lines = command("compare", "--protocol", name, "-m", "RR", "-m", "P_5", qrels, first, better).out.decode()
+        assert f"protocol: {', '.join(filter(None, (name, changed)))}\n" in lines
+        said = [line for line in lines.splitlines() if line.startswith("means: ")]
+        assert said == [f"means: of topics, {means}, as they are tested; trecpy eval's may differ"] * bool(means)
+
+
+def test_topics_left_out_of_some_measures(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n2 0 a 1\n")
+    (tmp_path / "two").write_text("1 Q0 a 0 1 t\n2 Q0 a 0 1 t\n")
+    (tmp_path / "one").write_text("1 Q0 a 0 1 t\n")
+    qrels, two, one = (str(tmp_path / name) for name in ("q", "two", "one"))
+    outcome = command("compare", "--protocol", "beir", "-m", "RR@3", "-m", "nDCG@3", qrels, two, one)
+    assert f"warning: {one}: 1 topic only in {two}; left out of ndcg_cut_3" in outcome.said
+    whole = command("compare", "--topics", "both", "-m", "map", "-m", "RR", qrels, two, one)
+    assert f"warning: {one}: 1 topic only in {two}; left out" in whole.said
+
+
 def test_other_candidates_are_warned_of(paths: list[str]) -> None:
     qrels, first, better, shorter, _ = paths
     outcome = command("compare", qrels, first, better, shorter, "-m", "map")
@@ -363,6 +580,9 @@ def test_gates(paths: list[str], condition: str, code: int) -> None:
     [
         ("RR", "argument --fail-if: expected MEASURE < NUMBER"),
         ("RR < x", "argument --fail-if: expected MEASURE < NUMBER"),
+        ("RR < nan", "(or <=, >, >=), the number finite, found 'RR < nan'"),
+        ("RR < -1e400", "(or <=, >, >=), the number finite, found 'RR < -1e400'"),
+        ("RR > inf", "(or <=, >, >=), the number finite, found 'RR > inf'"),
         ("P < 0", "expected one measure that is averaged over topics, found 9 columns"),
         ("num_ret < 0", "expected one measure that is averaged over topics, found its sum"),
         ("nonsense < 0", "'nonsense' is not known"),
@@ -372,6 +592,40 @@ def test_gates_that_cannot_be_read(paths: list[str], condition: str, said: str) 
     outcome = command("compare", "--fail-if", condition, *paths[:3])
     assert (outcome.code, outcome.out, len(outcome.said)) == (1, b"", 1)
     assert said in outcome.said[0]
+
+
+def test_gates_on_infinite_values(tmp_path: Path) -> None:
+    """What is undefined fails, and a mean difference that is 0 but for rounding is 0."""
+    lines = {
+        "q": [f"{t} 0 a 1" for t in range(1, 4)],
+        "base": ["1 Q0 a 0 1 t", "2 Q0 a 0 1 t", "3 Q0 x 0 1 t"],
+        "opposite": ["1 Q0 x 0 1 t", "2 Q0 a 0 1 t", "3 Q0 a 0 1 t"],
+        "lower": ["1 Q0 x 0 2 t", "1 Q0 a 0 1 t", "2 Q0 x 0 2 t", "2 Q0 a 0 1 t", "3 Q0 x 0 1 t"],
+    }
+    for name, content in lines.items():
+        (tmp_path / name).write_text("\n".join(content) + "\n")
+    qrels, base, opposite, lower = (str(tmp_path / name) for name in lines)
+    for run, found in ((opposite, "difference undefined"), (lower, "difference 0.666667")):
+        outcome = command("compare", qrels, base, run, "-m", "map", "--fail-if", "first_rel_rank > 0.1")
+        said = f"failed: {run}: first_rel_rank: {found} (--fail-if 'first_rel_rank > 0.1')"
+        assert (outcome.code, outcome.said[-1]) == (3, said)
+    table = command("compare", qrels, base, opposite, "-m", "first_rel_rank").out.decode().splitlines()
+    assert table[1].split()[2:] == ["3", "inf", "inf", *["-"] * 5, "-", "1", "1", "1"]
+    assert (
+        f"difference of {opposite}: undefined for first_rel_rank: topics differ infinitely both ways, or have no value"
+        in (table)
+    )
+    [record] = records(qrels, base, opposite, "-m", "first_rel_rank")
+    assert record["difference"] is None
+    assert not Gate.parse("map < 0").met(0.1 + 0.2 - 0.3 - 2**-53)
+    assert Gate.parse("map <= 0").met(0.1 + 0.2 - 0.3)
+
+
+@pytest.mark.parametrize("draws", ["0", "1000001", "99999999999", "-1", "x"])
+def test_draws_are_checked_before_anything_is_read(draws: str) -> None:
+    outcome = command("compare", "nowhere", "nowhere", "nowhere", "--resamples", draws)
+    assert (outcome.code, len(outcome.said)) == (1, 1)
+    assert outcome.said[0].startswith("error: argument --resamples: expected an integer ")
 
 
 def test_a_run_that_fails_does_not_stop_the_others(paths: list[str]) -> None:

@@ -1,7 +1,7 @@
 """Two evaluations compared, topic by topic: compare(), and compare_many() where the tests are one family."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -10,16 +10,18 @@ import numpy as np
 
 from trecpy.api import Evaluation
 from trecpy.errors import InputError, MeasureError, NothingScoredError, ParameterError
-from trecpy.kernels.dtypes import Reals
+from trecpy.kernels.dtypes import Integers, Reals
 from trecpy.names import key_of, parse_name
 from trecpy.protocol import Protocol
 from trecpy.registry import Aggregate, Column
+from trecpy.scores import Scores
 from trecpy.significance import (
     CORRECTIONS,
     NAMES,
     Result,
     corrected,
     interval,
+    p_text,
     paired_test,
     refuse_draws,
     refuse_unknown,
@@ -36,8 +38,11 @@ class Difference:
     """
     Other against baseline over some topics, in one measure.
 
-    topics: how many; baseline, other: their means; difference: other - baseline
-    wins, ties, losses: topics where other is better, equal (to 12 decimals), worse, as the measure has it
+    topics: how many; baseline, other: means over them
+    difference: mean of the topics' differences, other - baseline, where equal infinities differ by 0; NaN where there
+        is no mean: infinite in both directions, or of values that are NaN
+    wins, ties, losses: topics where other is better, equal (to 12 decimals), worse, as the measure has it; a topic with
+        a value that is NaN is none of these
     """
 
     topics: int
@@ -56,7 +61,9 @@ class Compared(Difference):
 
     p_value, statistic: of the test, two-sided, NaN where it is undefined; how: where they come from, or why not
     p_adjusted: p_value corrected for all tests of its family
-    differences: float64[topics]  other - baseline, in the order of Comparison.topics
+    topic_ids: of its topics, in byte order: those whose mean both summaries are, by the measure's own rule
+    only_baseline, only_other: how many topics count in one of the two alone, and were left out
+    differences: float64[topics]  other - baseline
     """
 
     measure: str
@@ -65,9 +72,11 @@ class Compared(Difference):
     p_value: float
     p_adjusted: float
     how: str
+    only_baseline: int
+    only_other: int
+    topic_ids: tuple[str, ...] = field(repr=False, compare=False)
     differences: Reals = field(repr=False, compare=False)
     _values: tuple[Reals, Reals] = field(repr=False, compare=False)
-    _topics: tuple[str, ...] = field(repr=False, compare=False)
 
     @property
     def standard_error(self) -> float:
@@ -101,10 +110,14 @@ class Compared(Difference):
         The same for each group of topics.
 
         groups: topic -> group, whose order stays; topics that it lacks are in the group "(none)", the last
+
+        Raises InputError: no dict.
         """
-        group_of = {str(topic): str(group) for topic, group in groups.items()}
+        if not isinstance(groups, Mapping):
+            raise InputError(f"groups: expected a dict, topic -> group, found {described(groups)}")
+        group_of = {_id(topic): str(group) for topic, group in groups.items()}
         places: dict[str, list[int]] = {group: [] for group in (*group_of.values(), "(none)")}
-        for place, topic in enumerate(self._topics):
+        for place, topic in enumerate(self.topic_ids):
             places[group_of.get(topic, "(none)")].append(place)
         baseline, other = self._values
         return {
@@ -120,15 +133,14 @@ class Comparison:
     What compare() found.
 
     measures: one comparison a measure, in trec_eval's order; result["nDCG@10"] finds one by any of its names
-    topics: ids of the topics in both; only_baseline, only_other: how many were in one only, and left out
+    topics: ids of all topics that were compared; a measure that has a rule of its own may have fewer
     test, correction: their names; family: number of p-values that were corrected together
     left_out: columns in one evaluation only, or whose summary is no mean over topics
+    protocol: the conventions of both evaluations, but for `batch` and `places`: means are over topics, and not rounded
     """
 
     measures: tuple[Compared, ...]
     topics: tuple[str, ...]
-    only_baseline: int
-    only_other: int
     test: str
     correction: str
     family: int
@@ -157,11 +169,22 @@ class Comparison:
 
     __iter__ = None  # of measures: .measures has them
 
+    @property
+    def only_baseline(self) -> int:
+        """Topics of the baseline alone, left out of the measure that lost most."""
+        return max(compared.only_baseline for compared in self.measures)
+
+    @property
+    def only_other(self) -> int:
+        """Topics of the other alone, likewise."""
+        return max(compared.only_other for compared in self.measures)
+
     def __repr__(self) -> str:
         width = max(len(compared.measure) for compared in self.measures)
         lines = [
-            f"  {c.measure:<{width}}  {c.baseline:.4f} -> {c.other:.4f}  {c.difference:+.4f}  p {c.p_value:.4f}, "
-            f"adjusted {c.p_adjusted:.4f}  {c.wins} better, {c.ties} equal, {c.losses} worse"
+            f"  {c.measure:<{width}}  {c.baseline:.4f} -> {c.other:.4f}  {c.difference:+.4f}  "
+            f"p {p_text(c.p_value, 4)}, adjusted {p_text(c.p_adjusted, 4)}  "
+            f"{c.wins} better, {c.ties} equal, {c.losses} worse"
             for c in self.measures
         ]
         about = f"Comparison over {plural(len(self.topics), 'topic')}: {NAMES[self.test]}, {self.corrected_by}"
@@ -171,13 +194,17 @@ class Comparison:
         """
         Topics grouped by the baseline's value of a measure, for by(): topic -> "0 and below", "up to 0.25", ...
 
-        edges: ascending; a value belongs to the first edge that is not below it. Raises InputError: not ascending.
+        edges: ascending; a value belongs to the first edge that is not below it; one that is NaN to no group
+
+        Raises InputError: edges that are not ascending numbers. MeasureError: it was not compared.
         """
-        if not edges or any(not a < b for a, b in pairwise(edges)):
-            raise InputError(f"edges: expected ascending numbers, found {described(edges)}")
-        labels = [f"{edges[0]:g} and below", *(f"up to {edge:g}" for edge in edges[1:]), f"above {edges[-1]:g}"]
-        places = np.searchsorted(edges, self[name]._values[0], side="left")
-        return {self.topics[t]: labels[places[t]] for t in np.argsort(places, kind="stable").tolist()}
+        numbers = _ascending(edges)
+        labels = [f"{numbers[0]:g} and below", *(f"up to {edge:g}" for edge in numbers[1:]), f"above {numbers[-1]:g}"]
+        compared = self[name]
+        baseline = compared._values[0]
+        places = np.searchsorted(numbers, baseline, side="left")
+        easier = [t for t in np.argsort(places, kind="stable").tolist() if not math.isnan(baseline[t])]
+        return {compared.topic_ids[t]: labels[places[t]] for t in easier}
 
     @property
     def corrected_by(self) -> str:
@@ -202,9 +229,11 @@ def compare(
     seed, resamples
                 of the randomisation test, where it is not exact
 
-    Topics are joined by id; those in one evaluation only are counted and left out. Where the protocol averages over all
-    judged topics (topics="qrels"), these are the topics, and one without values has 0. Whether the two runs ranked the
-    same candidates cannot be seen from evaluations; the command `trecpy compare` reads the runs and says so.
+    Topics are joined by id, for each measure those whose mean its two summaries are: with topics="qrels" all judged
+    ones, one that the run lacks counting as it does in the summary (0 for nearly all measures). Topics of one
+    evaluation only are counted and left out; where there are none, and the protocol has neither `batch` nor `places`,
+    means are the summaries' doubles. Whether the two runs ranked the same candidates cannot be seen from evaluations;
+    the command `trecpy compare` reads the runs and says so.
 
     Raises InputError: other protocols or judgements, no such test. MeasureError: no measure in both.
     NothingScoredError: no topic in both. LibraryError: scipy is missing (the extra trecpy[stats]).
@@ -223,7 +252,13 @@ def compare_many(
     seed: int = 0,
     resamples: int = 100_000,
 ) -> dict[str, Comparison]:
-    """Compare several evaluations, by name, with one baseline; the p-values of all are one family. See compare()."""
+    """
+    Compare several evaluations, by name, with one baseline; the p-values of all are one family. See compare().
+
+    Raises InputError, too: others that are no dict of evaluations.
+    """
+    if not isinstance(others, Mapping):
+        raise InputError(f"others: expected a dict of evaluations by name, found {described(others)}")
     refuse_unknown("test", test, list(NAMES))
     refuse_unknown("correction", correction, list(CORRECTIONS))
     refuse_draws(seed, resamples)
@@ -252,26 +287,32 @@ def _compared(baseline: Evaluation, other: Evaluation, test: str, seed: int, res
         raise InputError("compare: expected evaluations by the same protocol")
     _refuse_other_judgements(baseline, other)
     columns, left_out = _shared(baseline._scores.columns, other._scores.columns)
-    first, second = _Table(baseline, columns), _Table(other, columns)
-    topics = sorted(first.places.keys() & second.places.keys())
-    if not topics:
-        raise NothingScoredError("compare: no topic is in both evaluations")
-    a, b = first.values(topics), second.values(topics)
-    names = tuple(topic.decode("utf-8", "surrogateescape") for topic in topics)
+    sides = _Side(baseline._scores), _Side(other._scores)
+    counted = [(sides[0].counted(column), sides[1].counted(column)) for column in columns]
+    joined = {both: _Joined.of(*both, *sides) for both in dict.fromkeys(counted)}
+    measures = [
+        _measure(column, joined[both], sides, test, seed, resamples)
+        for column, both in zip(columns, counted, strict=True)
+    ]
     return Comparison(
-        measures=tuple(
-            _measure(column, a[:, c], b[:, c], names, test, seed, resamples) for c, column in enumerate(columns)
-        ),
-        topics=names,
-        only_baseline=len(first.places) - len(topics),
-        only_other=len(second.places) - len(topics),
+        measures=tuple(measures),
+        topics=tuple(_decoded(sorted({topic for each in joined.values() for topic in each.topics}))),
         test=test,
         correction="none",
         family=0,
         left_out=left_out,
-        protocol=baseline.protocol,
+        protocol=_of_topics(baseline.protocol),
         _columns=tuple(columns),
     )
+
+
+def _of_topics(protocol: Protocol) -> Protocol:
+    """The same without what only a summary can have."""
+    own = {
+        measure: {field: None if field in ("batch", "places") else value for field, value in choices}
+        for measure, choices in protocol.per_measure
+    }
+    return replace(protocol, batch=None, places=None, per_measure=own)
 
 
 def _refuse_other_judgements(baseline: Evaluation, other: Evaluation) -> None:
@@ -298,31 +339,59 @@ def _shared(first: Sequence[Column], second: Sequence[Column]) -> tuple[list[Col
     return [column for column in first if key_of(column) in means], tuple(left_out)
 
 
-class _Table:
-    """Values by topic of some columns of an evaluation."""
+class _Side:
+    """Values by topic of an evaluation."""
 
-    def __init__(self, evaluation: Evaluation, columns: Sequence[Column]) -> None:
-        scores = evaluation._scores
-        place = {key_of(column): c for c, column in enumerate(scores.columns)}
-        known = scores.per_query[:, [place[key_of(column)] for column in columns]]
-        topics = list(scores.topics)
-        if scores.protocol.topics == "qrels":  # 9.0.8 counts judged topics that the run lacks without listing them
-            lacking = sorted(scores.judged.keys() - set(topics))
-            worst = [0.0 if column.measure.higher_is_better else math.inf for column in columns]
-            known = np.vstack((known, np.tile(worst, (len(lacking), 1))))
-            topics += lacking
-        self.places = {topic: t for t, topic in enumerate(topics)}
-        self._known = known
+    def __init__(self, scores: Scores) -> None:
+        self._scores = scores
+        self._place = {topic: t for t, topic in enumerate(scores.topics)}
+        self._column = {key_of(column): c for c, column in enumerate(scores.columns)}
 
-    def values(self, topics: Sequence[bytes]) -> Reals:
-        """float64[topics, columns]"""
-        chosen: Reals = self._known[[self.places[topic] for topic in topics]]
+    def counted(self, column: Column) -> frozenset[bytes]:
+        """The topics whose mean the summary of a column is."""
+        return self._scores.counted_by(self._column[key_of(column)])
+
+    def places(self, topics: Iterable[bytes]) -> Integers:
+        """Of topics: int64[topics], -1 for those that were counted without being scored."""
+        return np.array([self._place.get(topic, -1) for topic in topics], np.int64)
+
+    def values(self, column: Column, places: Integers) -> Reals:
+        """float64[topics]: what these topics count."""
+        scored = self._scores.per_query[:, self._column[key_of(column)]]
+        chosen: Reals = np.append(scored, column.measure.absent)[places]
         return chosen
 
 
+@dataclass(frozen=True, eq=False)
+class _Joined:
+    """
+    The topics that count in both evaluations, in byte order.
+
+    places: of them in each evaluation; only_baseline, only_other: as Compared has them
+    """
+
+    topics: Sequence[bytes]
+    names: tuple[str, ...]
+    places: tuple[Integers, Integers]
+    only_baseline: int
+    only_other: int
+
+    @classmethod
+    def of(cls, a: frozenset[bytes], b: frozenset[bytes], first: _Side, second: _Side) -> "_Joined":
+        """a, b: topics that count in the first and in the second. Raises NothingScoredError: none is in both."""
+        topics = sorted(a & b)
+        if not topics:
+            raise NothingScoredError(
+                f"compare: no topic is in both evaluations, of {plural(len(a), 'topic')} and {plural(len(b), 'topic')}"
+            )
+        places = first.places(topics), second.places(topics)
+        return cls(topics, tuple(_decoded(topics)), places, len(a) - len(topics), len(b) - len(topics))
+
+
 def _measure(
-    column: Column, baseline: Reals, other: Reals, topics: tuple[str, ...], test: str, seed: int, resamples: int
+    column: Column, joined: _Joined, sides: tuple[_Side, _Side], test: str, seed: int, resamples: int
 ) -> Compared:
+    baseline, other = (side.values(column, places) for side, places in zip(sides, joined.places, strict=True))
     higher = column.measure.higher_is_better
     differences = _subtracted(baseline, other)
     result: Result = paired_test(test, differences, seed, resamples)
@@ -335,19 +404,20 @@ def _measure(
         p_value=result.p_value,
         p_adjusted=result.p_value,
         how=result.how,
+        only_baseline=joined.only_baseline,
+        only_other=joined.only_other,
+        topic_ids=joined.names,
         differences=differences,
         _values=(baseline, other),
-        _topics=topics,
     )
 
 
 def _difference(baseline: Reals, other: Reals, higher_is_better: bool) -> Difference:
-    gains = rounded(_subtracted(baseline, other))
-    up, down = int(np.count_nonzero(gains > 0)), int(np.count_nonzero(gains < 0))
+    differences = _subtracted(baseline, other)
+    gains = rounded(differences)
+    up, same, down = (int(np.count_nonzero(found)) for found in (gains > 0, gains == 0, gains < 0))
     wins, losses = (up, down) if higher_is_better else (down, up)
-    a, b = _mean(baseline), _mean(other)
-    difference = 0.0 if a == b else b - a
-    return Difference(len(gains), a, b, difference, wins, len(gains) - up - down, losses)
+    return Difference(len(gains), _mean(baseline), _mean(other), _mean(differences), wins, same, losses)
 
 
 def _subtracted(baseline: Reals, other: Reals) -> Reals:
@@ -358,4 +428,27 @@ def _subtracted(baseline: Reals, other: Reals) -> Reals:
 
 def _mean(values: Reals) -> float:
     """The mean as the summaries have it: one addition after the other."""
-    return float(np.add.accumulate(np.append(0.0, values))[-1]) / len(values)
+    with np.errstate(invalid="ignore"):
+        return float(np.add.accumulate(np.append(0.0, values))[-1]) / len(values)
+
+
+def _ascending(edges: object) -> list[float]:
+    """Edges of groups as numbers. Raises InputError."""
+    try:
+        if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
+            raise ValueError
+        numbers = [float(edge) for edge in edges]
+        if not numbers or not all(map(math.isfinite, numbers)) or any(not a < b for a, b in pairwise(numbers)):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise InputError(f"edges: expected ascending numbers, found {described(edges)}") from None
+    return numbers
+
+
+def _decoded(topics: Iterable[bytes]) -> list[str]:
+    return [topic.decode("utf-8", "surrogateescape") for topic in topics]
+
+
+def _id(topic: object) -> str:
+    """A topic as ids are given in Python: strings, bytes, integers."""
+    return topic.decode("utf-8", "surrogateescape") if isinstance(topic, bytes) else str(topic)

@@ -5,6 +5,7 @@ Differences are rounded to 12 decimals wherever it matters that two are equal (t
 .6 - .5 are the same difference, though not the same double.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from trecpy.text import described
 _DECIMALS = 12
 _EXACT_UP_TO = 20  # differences that are not 0: a million assignments of signs
 _BLOCK = 1 << 22  # numbers drawn at a time
+MOST_DRAWS = 1_000_000  # p is good to 3 decimals then; of 50 topics they take a second
 
 
 class Result(NamedTuple):
@@ -175,11 +177,19 @@ def refuse_unknown(what: str, value: object, known: Sequence[str]) -> None:
 
 
 def refuse_draws(seed: object, resamples: object) -> None:
-    """Raise InputError unless these are a seed and a number of draws."""
+    """Raise InputError unless these are a seed and a number of draws, at most MOST_DRAWS."""
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise InputError(f"seed: expected an integer >= 0, found {described(seed)}")
-    if not isinstance(resamples, int) or isinstance(resamples, bool) or resamples < 1:
-        raise InputError(f"resamples: expected an integer >= 1, found {described(resamples)}")
+    if not isinstance(resamples, int) or isinstance(resamples, bool) or not 1 <= resamples <= MOST_DRAWS:
+        raise InputError(f"resamples: expected an integer from 1 to {MOST_DRAWS:,}, found {described(resamples)}")
+
+
+def p_text(p_value: float, places: int) -> str:
+    """A p-value for people: one that would be rounded to 0 says what it is below; '-' where it is undefined."""
+    if math.isnan(p_value):
+        return "-"
+    least = 10.0**-places
+    return f"<{least:.{places}f}" if 0 < p_value < least / 2 else f"{p_value:.{places}f}"
 
 
 def _nonzero(differences: Reals) -> Reals:

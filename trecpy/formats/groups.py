@@ -9,7 +9,7 @@ def read_groups(path: str) -> dict[str, str]:
     """
     Read `topic group`, separated by blanks or tabs; a group's name may have blanks in it. Blank lines are skipped.
 
-    Raises FileError, and FormatError: a line of one column, a topic twice.
+    Raises FileError, and FormatError: a line of one column, a topic twice, no line.
     """
     groups: dict[str, str] = {}
     name, lines = read_lines(path)
@@ -23,4 +23,6 @@ def read_groups(path: str) -> dict[str, str]:
         if topic in groups:
             raise FormatError(f"{name}:{number}: expected each topic once, found {quoted(topic)} again")
         groups[topic] = group.strip()
+    if not groups:
+        raise FormatError(f"{name}: expected lines of 2 columns (topic group), found none")
     return groups

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ from trecpy.cli.choices import (
 )
 from trecpy.cli.layout import Cell, rows_as
 from trecpy.cli.progress import progress
-from trecpy.errors import TrecpyError, UsageError
+from trecpy.errors import InputError, TrecpyError, UsageError
 from trecpy.text import input_name, plural, quoted
 
 if TYPE_CHECKING:
@@ -30,18 +32,22 @@ if TYPE_CHECKING:
     from trecpy.cli.main import Streams
     from trecpy.comparison import Compared, Comparison, Difference
     from trecpy.pools import Pool
+    from trecpy.protocol import Protocol
 
 DESCRIPTION = """\
-Compare runs with BASELINE by the judgements in QRELS: for each measure both means, the difference (run - baseline), its
-bootstrap interval, a two-sided test over topics, the p-value corrected for all tests that are printed, the effect size
-(mean / standard deviation of the differences), and in how many topics the run is better, equal and worse. Topics are
-joined by id; those of one run only are counted and left out. It says how deep the runs go and how far they share
-candidates: where they ranked different documents, a difference need not come from the ranking."""
+Compare runs with BASELINE by the judgements in QRELS: for each measure both means, the mean difference (run - baseline;
+equal infinities differ by 0), its bootstrap interval, a two-sided test over topics, the p-value corrected for all tests
+that are printed, the effect size (mean / standard deviation of the differences), and in how many topics the run is
+better, equal and worse; '-' where one is undefined. Topics are joined by id, for each measure those that count in both
+means; those of one run only are counted and left out. It says how deep the runs go and how far they share candidates:
+where they ranked different documents, a difference need not come from the ranking."""
 EXAMPLES = """\
   trecpy compare qrels.txt bm25.run reranked.run
   trecpy compare -m nDCG@10 -m map --test randomisation --correction bh qrels.txt bm25.run a.run b.run
   trecpy compare --by types.txt qrels.txt bm25.run reranked.run
   trecpy compare --by-baseline nDCG@20 -m nDCG@20 qrels.txt bm25.run reranked.run
+  trecpy compare --folds --protocol qder qrels.txt bm25.run qder-fold*.run
+  trecpy compare --folds --protocol qder qrels.txt bert-fold*.run vs qder-fold*.run
   trecpy compare --fail-if "nDCG@10 < -0.005" qrels.txt main.run new.run || echo worse
 """
 FAILED = 3
@@ -64,12 +70,11 @@ class Gate:
         """Read MEASURE < NUMBER. Raises ArgumentTypeError."""
         match = re.fullmatch(r"\s*(\S.*?)\s*(<=|>=|<|>)\s*(\S+)\s*", text)
         try:
-            if match is None:
+            if match is None or not math.isfinite(limit := float(match[3])):
                 raise ValueError
-            limit = float(match[3])
         except ValueError:
             raise argparse.ArgumentTypeError(
-                f"expected MEASURE < NUMBER (or <=, >, >=), found {quoted(text)}"
+                f"expected MEASURE < NUMBER (or <=, >, >=), the number finite, found {quoted(text)}"
             ) from None
         return cls(match[1], match[2], limit)
 
@@ -77,8 +82,9 @@ class Gate:
         return f"{self.measure} {self.relation} {self.limit:g}"
 
     def met(self, difference: float) -> bool:
-        """Does the condition hold? What is no number is no pass."""
-        return difference != difference or _RELATIONS[self.relation](difference, self.limit)
+        """Does the condition hold? What is undefined is no pass."""
+        # Rounded, since a difference of 0 that is computed need not be 0.
+        return math.isnan(difference) or _RELATIONS[self.relation](round(difference, 12), self.limit)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +93,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("qrels", metavar="QRELS", help="judgements, a file or irds:NAME of ir_datasets; '-' is standard input")
     add("baseline", metavar="BASELINE", help="the run that the others are compared with; '-' is standard input")
     add("runs", metavar="RUN", nargs="+", help="the others")
+    add("--folds", action="store_true",
+        help="the RUNs are folds of one run, and a topic in two of them is an error; where the baseline has folds too, "
+        "or there are several such runs, 'vs' separates them: a1 a2 vs b1 b2")  # fmt: skip
     add_measures(parser, _MEASURES)
     add("--test", choices=("t", "wilcoxon", "sign", "randomisation"), default="t",
         help="paired t-test (default), Wilcoxon signed-rank, sign, Fisher randomisation")  # fmt: skip
@@ -94,15 +103,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="for all tests printed: Holm (default), Bonferroni, Benjamini-Hochberg")  # fmt: skip
     add("--alpha", type=_share, default=0.05, metavar="P", help="mark corrected p-values below P (default 0.05)")
     add("--confidence", type=_share, default=0.95, metavar="P", help="of the bootstrap interval (default 0.95)")
-    add("--resamples", type=whole_number, default=10_000, metavar="N",
-        help="draws of the bootstrap and of randomisation (default 10000)")  # fmt: skip
+    add("--resamples", type=_draws, default=10_000, metavar="N",
+        help="draws of the bootstrap and of randomisation (default 10000, at most a million)")  # fmt: skip
     add("--seed", type=whole_number, default=0, metavar="N", help="of these draws (default 0)")
     groups = parser.add_mutually_exclusive_group()
     groups.add_argument("--by", metavar="FILE", help="also by group: FILE has lines of 'topic group'")
     groups.add_argument("--by-baseline", metavar="MEASURE",
         help="also by difficulty: groups of topics by the baseline's value, 0, up to 0.25, up to 0.5, ...")  # fmt: skip
     add("--fail-if", type=Gate.parse, action="append", default=[], metavar="CONDITION",
-        help=f"exit {FAILED} if a difference is like this: 'nDCG@10 < -0.005'; may be repeated")  # fmt: skip
+        help=f"exit {FAILED} if a difference is like this, 'nDCG@10 < -0.005', or undefined; repeatable")  # fmt: skip
     add_layout(parser)
     add_file_formats(parser)
     add_protocol(parser)
@@ -117,33 +126,37 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     from trecpy.pools import Pool
     from trecpy.significance import refuse_unready
 
+    systems = _systems(options)
     refuse_unready(options.test)
     groups = None if options.by is None else read_groups(options.by)
     gates: list[Gate] = options.fail_if
     measures = [*chosen_measures(options), *(gate.measure for gate in gates)]
     if options.by_baseline is not None:
         measures.append(options.by_baseline)
-    evaluator = prepared(options, measures, [options.baseline, *options.runs], streams)
+    evaluator = prepared(options, measures, [path for _, folds in systems for path in folds], streams)
     for gate in gates:
         _refuse_unless_mean(f"--fail-if '{gate}'", gate.measure, evaluator)
     if options.by_baseline is not None:
         _refuse_unless_mean("--by-baseline", options.by_baseline, evaluator)
     say_notes(evaluator, streams.warn)
-    first, others = Pool(), list[tuple[str, Evaluation, Pool]]()
+    scored: list[tuple[str, Evaluation, Pool]] = []
     code = 0
-    with progress(1 + len(options.runs), "run", streams.warn) as (step, warn):
-        baseline = evaluated(evaluator, options.baseline, streams.stdin, warn, first.see)
-        step(1)
-        for path in options.runs:
+    with progress(len(systems), "run", streams.warn) as (step, warn):
+        for name, folds in systems:
             pool = Pool()
             try:
-                others.append((path, evaluated(evaluator, path, streams.stdin, warn, pool.see), pool))
+                joined = folds if len(folds) > 1 else ()
+                scored.append((name, evaluated(evaluator, name, streams.stdin, warn, pool.see, folds=joined), pool))
             except TrecpyError as error:
+                if not scored:  # nothing can be compared without the baseline
+                    raise
                 warn(f"error: {error}")
                 code = code or error.exit_code
             step(1)
+    (first_name, baseline, first), *others = scored
     if not others:
         return code
+    _say_disjoint([(name, pool) for name, _, pool in scored], streams)
     compared = compare_many(
         baseline,
         {str(number): evaluation for number, (_, evaluation, _) in enumerate(others)},
@@ -155,8 +168,11 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     results = [(path, comparison) for (path, _, _), comparison in zip(others, compared.values(), strict=True)]
     about = list(_about(results, options))
     for path, _, pool in others:
-        about += _candidates(options.baseline, first, path, pool, streams)
-    _say_left_out(options.baseline, results, streams)
+        about += _candidates(first_name, first, path, pool, streams)
+    about += _otherwise(evaluator)
+    _say_left_out(first_name, results, streams)
+    if groups is not None:
+        _say_other_topics(options.by, groups, results, streams)
     grouped = groups is not None or options.by_baseline is not None
     rows: list[list[Cell]] = []
     for path, comparison in results:
@@ -165,9 +181,22 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     header = ["run", "measure", *(["group"] if grouped else []), *_HEADER]
     for line in rows_as(options.format, header, rows, chosen_places(options)):
         streams.write(line)
-    say_about([*about, protocol_line(evaluator.protocol)], options, streams)
+    say_about([*about, protocol_line(results[0][1].protocol)], options, streams)
     failed = [_gate(gate, path, comparison, streams) for path, comparison in results for gate in gates]
     return code or (FAILED if any(failed) else 0)
+
+
+def _systems(options: argparse.Namespace) -> list[tuple[str, list[str]]]:
+    """What is compared, the baseline first: names, and the files. Raises UsageError: 'vs' with nothing on a side."""
+    paths = [options.baseline, *options.runs]
+    if not options.folds:
+        return [(path, [path]) for path in paths]
+    systems = [list(group) for is_vs, group in itertools.groupby(paths, "vs".__eq__) if not is_vs]
+    if "vs" not in paths:
+        systems = [paths[:1], paths[1:]]
+    elif len(systems) != paths.count("vs") + 1:
+        raise UsageError("--folds: expected runs on both sides of 'vs'")
+    return [(" + ".join(folds), folds) for folds in systems]
 
 
 _HEADER = (
@@ -192,7 +221,8 @@ def _rows(
 
 
 def _means(difference: Difference) -> list[Cell]:
-    return [difference.topics, difference.baseline, difference.other, difference.difference]
+    means = (difference.baseline, difference.other, difference.difference)
+    return [difference.topics, *map(_number, means)]
 
 
 def _tested(compared: Compared, options: argparse.Namespace) -> list[Cell]:
@@ -213,10 +243,11 @@ def _number(value: float) -> Cell:
 
 def _p(value: float, options: argparse.Namespace) -> Cell:
     """A p-value; in a table one that would be rounded to 0 says what it is below."""
+    from trecpy.significance import p_text
+
     places = chosen_places(options)
-    if options.format == "table" and places and 0 < value < 10.0**-places / 2:
-        return f"<{10.0**-places:.{places}f}"
-    return _number(value)
+    small = p_text(value, places) if options.format == "table" and places is not None else ""
+    return small if small.startswith("<") else _number(value)
 
 
 def _about(results: list[tuple[str, Comparison]], options: argparse.Namespace) -> Iterator[str]:
@@ -229,6 +260,12 @@ def _about(results: list[tuple[str, Comparison]], options: argparse.Namespace) -
     drawn = f"{options.resamples:,} draws, seed {options.seed}"
     yield f"p: {NAMES[options.test]}, two-sided ({'; '.join(sorted(found - set(undefined)) + undefined)})"
     yield f"adjusted: {comparison.corrected_by}; mark: * below {options.alpha:g}"
+    for path, each in results:
+        if names := [compared.measure for compared in each.measures if math.isnan(compared.difference)]:
+            yield (
+                f"difference of {input_name(path)}: undefined for {', '.join(names)}: topics differ infinitely both "
+                "ways, or have no value"
+            )
     yield f"low, high: {100 * options.confidence:g}% bootstrap interval of the difference ({drawn})"
 
 
@@ -251,16 +288,68 @@ def _candidates(baseline: str, first: Pool, path: str, pool: Pool, streams: Stre
         )
 
 
+def _otherwise(evaluator: Evaluator) -> Iterator[str]:
+    """Why means are not what the protocol's summaries are."""
+    own: list[Protocol] = [column.under(evaluator.protocol) for column in evaluator.columns]
+    batches = sorted({f"not of batches of {each.batch}" for each in own if each.batch is not None})
+    places = sorted({f"not rounded to {plural(each.places, 'decimal')}" for each in own if each.places is not None})
+    if batches or places:
+        yield f"means: of topics, {', '.join([*batches, *places])}, as they are tested; trecpy eval's may differ"
+
+
+def _say_disjoint(runs: Sequence[tuple[str, Pool]], streams: Streams) -> None:
+    """Say it where two runs have no topic in common, once: a comparison of them is none."""
+    for (one, first), (two, second) in itertools.combinations(runs, 2):
+        if first.documents.keys().isdisjoint(second.documents):
+            streams.warn(
+                f"warning: {input_name(two)}: has no topic in common with {input_name(one)}: do they belong together? "
+                "--folds joins the folds of a run"
+            )
+            return
+
+
 def _say_left_out(baseline: str, results: list[tuple[str, Comparison]], streams: Streams) -> None:
     """Say which topics and columns were not compared."""
     for path, comparison in results:
-        for count, where in ((comparison.only_baseline, baseline), (comparison.only_other, path)):
-            if count:
+        for where, counts in (
+            (baseline, [compared.only_baseline for compared in comparison.measures]),
+            (path, [compared.only_other for compared in comparison.measures]),
+        ):
+            for count in sorted({*counts} - {0}):
+                names = [
+                    each.measure for each, found in zip(comparison.measures, counts, strict=True) if found == count
+                ]
+                of = f" of {_some(names)}" if len(names) < len(counts) else ""
                 streams.warn(
-                    f"warning: {input_name(path)}: {plural(count, 'topic')} only in {input_name(where)}; left out"
+                    f"warning: {input_name(path)}: {plural(count, 'topic')} only in {input_name(where)}; left out{of}"
                 )
     if left_out := results[0][1].left_out:
         streams.warn(f"warning: not compared, since they are not averaged over topics: {', '.join(left_out)}")
+
+
+def _say_other_topics(
+    path: str, groups: dict[str, str], results: list[tuple[str, Comparison]], streams: Streams
+) -> None:
+    """Say which topics the file of groups and the runs do not share. Raises InputError: they share none."""
+    topics = dict.fromkeys(topic for _, comparison in results for topic in comparison.topics)
+    beyond = [quoted(topic) for topic in groups if topic not in topics]
+    lacking = [quoted(topic) for topic in topics if topic not in groups]
+    if len(lacking) == len(topics):
+        raise InputError(
+            f"{input_name(path)}: expected groups of the topics that are compared ({_some(lacking)}), found "
+            f"{_some(beyond)}"
+        )
+    if beyond:
+        many = f"{len(beyond):,} of its {plural(len(groups), 'topic')}"
+        streams.warn(f"warning: {input_name(path)}: {many} not among those that are compared: {_some(beyond)}")
+    if lacking:
+        many = f"{len(lacking):,} of {plural(len(topics), 'topic')}"
+        streams.warn(f"warning: {input_name(path)}: lacks {many}, which are in the group (none): {_some(lacking)}")
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first ones."""
+    return ", ".join([*names[:5], *["..."] * (len(names) > 5)])
 
 
 def _refuse_unless_mean(option: str, measure: str, evaluator: Evaluator) -> None:
@@ -279,8 +368,18 @@ def _gate(gate: Gate, path: str, comparison: Comparison, streams: Streams) -> bo
     difference = comparison[gate.measure].difference
     met = gate.met(difference)
     if met:
-        streams.warn(f"failed: {input_name(path)}: {gate.measure}: difference {difference:.6g} (--fail-if '{gate}')")
+        found = "difference undefined" if math.isnan(difference) else f"difference {difference:.6g}"
+        streams.warn(f"failed: {input_name(path)}: {gate.measure}: {found} (--fail-if '{gate}')")
     return met
+
+
+def _draws(text: str) -> int:
+    from trecpy.significance import MOST_DRAWS
+
+    draws = whole_number(text)
+    if not 0 < draws <= MOST_DRAWS:
+        raise argparse.ArgumentTypeError(f"expected an integer from 1 to {MOST_DRAWS:,}, found {quoted(text)}")
+    return draws
 
 
 def _share(text: str) -> float:
