@@ -38,7 +38,7 @@ class Difference:
     """
     Other against baseline over some topics, in one measure.
 
-    topics: how many; baseline, other: means over them
+    topics: how many; baseline, other: means over them, rounded where the protocol rounds summaries
     difference: mean of the topics' differences, other - baseline, where equal infinities differ by 0; NaN where there
         is no mean: infinite in both directions, or of values that are NaN
     wins, ties, losses: topics where other is better, equal (to 12 decimals), worse, as the measure has it; a topic with
@@ -77,6 +77,7 @@ class Compared(Difference):
     topic_ids: tuple[str, ...] = field(repr=False, compare=False)
     differences: Reals = field(repr=False, compare=False)
     _values: tuple[Reals, Reals] = field(repr=False, compare=False)
+    _places: int | None = field(repr=False, compare=False)
 
     @property
     def standard_error(self) -> float:
@@ -121,7 +122,7 @@ class Compared(Difference):
             places[group_of.get(topic, "(none)")].append(place)
         baseline, other = self._values
         return {
-            group: _difference(baseline[chosen], other[chosen], self.higher_is_better)
+            group: _difference(baseline[chosen], other[chosen], self.higher_is_better, self._places)
             for group, chosen in places.items()
             if chosen
         }
@@ -136,7 +137,7 @@ class Comparison:
     topics: ids of all topics that were compared; a measure that has a rule of its own may have fewer
     test, correction: their names; family: number of p-values that were corrected together
     left_out: columns in one evaluation only, or whose summary is no mean over topics
-    protocol: the conventions of both evaluations, but for `batch` and `places`: means are over topics, and not rounded
+    protocol: the conventions of both evaluations, but for `batch`: topics are compared one by one
     """
 
     measures: tuple[Compared, ...]
@@ -231,8 +232,8 @@ def compare(
 
     Topics are joined by id, for each measure those whose mean its two summaries are: with topics="qrels" all judged
     ones, one that the run lacks counting as it does in the summary (0 for nearly all measures). Topics of one
-    evaluation only are counted and left out; where there are none, and the protocol has neither `batch` nor `places`,
-    means are the summaries' doubles. Whether the two runs ranked the same candidates cannot be seen from evaluations;
+    evaluation only are counted and left out; where there are none, means are the summaries' doubles, but for a `batch`,
+    which no single topic has. Whether the two runs ranked the same candidates cannot be seen from evaluations;
     the command `trecpy compare` reads the runs and says so.
 
     Raises InputError: other protocols or judgements, no such test. MeasureError: no measure in both.
@@ -291,7 +292,7 @@ def _compared(baseline: Evaluation, other: Evaluation, test: str, seed: int, res
     counted = [(sides[0].counted(column), sides[1].counted(column)) for column in columns]
     joined = {both: _Joined.of(*both, *sides) for both in dict.fromkeys(counted)}
     measures = [
-        _measure(column, joined[both], sides, test, seed, resamples)
+        _measure(column, column.under(baseline.protocol).places, joined[both], sides, test, seed, resamples)
         for column, both in zip(columns, counted, strict=True)
     ]
     return Comparison(
@@ -307,12 +308,12 @@ def _compared(baseline: Evaluation, other: Evaluation, test: str, seed: int, res
 
 
 def _of_topics(protocol: Protocol) -> Protocol:
-    """The same without what only a summary can have."""
+    """The same without means of batches."""
     own = {
-        measure: {field: None if field in ("batch", "places") else value for field, value in choices}
+        measure: {field: None if field == "batch" else value for field, value in choices}
         for measure, choices in protocol.per_measure
     }
-    return replace(protocol, batch=None, places=None, per_measure=own)
+    return replace(protocol, batch=None, per_measure=own)
 
 
 def _refuse_other_judgements(baseline: Evaluation, other: Evaluation) -> None:
@@ -389,13 +390,19 @@ class _Joined:
 
 
 def _measure(
-    column: Column, joined: _Joined, sides: tuple[_Side, _Side], test: str, seed: int, resamples: int
+    column: Column,
+    places: int | None,
+    joined: _Joined,
+    sides: tuple[_Side, _Side],
+    test: str,
+    seed: int,
+    resamples: int,
 ) -> Compared:
-    baseline, other = (side.values(column, places) for side, places in zip(sides, joined.places, strict=True))
+    baseline, other = (side.values(column, at) for side, at in zip(sides, joined.places, strict=True))
     higher = column.measure.higher_is_better
     differences = _subtracted(baseline, other)
     result: Result = paired_test(test, differences, seed, resamples)
-    about = _difference(baseline, other, higher)
+    about = _difference(baseline, other, higher, places)
     return Compared(
         **vars(about),
         measure=column.name,
@@ -409,15 +416,17 @@ def _measure(
         topic_ids=joined.names,
         differences=differences,
         _values=(baseline, other),
+        _places=places,
     )
 
 
-def _difference(baseline: Reals, other: Reals, higher_is_better: bool) -> Difference:
+def _difference(baseline: Reals, other: Reals, higher_is_better: bool, places: int | None) -> Difference:
     differences = _subtracted(baseline, other)
     gains = rounded(differences)
     up, same, down = (int(np.count_nonzero(found)) for found in (gains > 0, gains == 0, gains < 0))
     wins, losses = (up, down) if higher_is_better else (down, up)
-    return Difference(len(gains), _mean(baseline), _mean(other), _mean(differences), wins, same, losses)
+    means = _mean(baseline, places), _mean(other, places), _mean(differences)
+    return Difference(len(gains), *means, wins, same, losses)
 
 
 def _subtracted(baseline: Reals, other: Reals) -> Reals:
@@ -426,10 +435,11 @@ def _subtracted(baseline: Reals, other: Reals) -> Reals:
         return np.where(baseline == other, 0.0, other - baseline)
 
 
-def _mean(values: Reals) -> float:
+def _mean(values: Reals, places: int | None = None) -> float:
     """The mean as the summaries have it: one addition after the other."""
     with np.errstate(invalid="ignore"):
-        return float(np.add.accumulate(np.append(0.0, values))[-1]) / len(values)
+        mean = float(np.add.accumulate(np.append(0.0, values))[-1]) / len(values)
+    return mean if places is None or not math.isfinite(mean) else round(mean, places)
 
 
 def _ascending(edges: object) -> list[float]:

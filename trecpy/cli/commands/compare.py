@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from trecpy.cli.main import Streams
     from trecpy.comparison import Compared, Comparison, Difference
     from trecpy.pools import Pool
-    from trecpy.protocol import Protocol
 
 DESCRIPTION = """\
 Compare runs with BASELINE by the judgements in QRELS: for each measure both means, the mean difference (run - baseline;
@@ -290,11 +289,10 @@ def _candidates(baseline: str, first: Pool, path: str, pool: Pool, streams: Stre
 
 def _otherwise(evaluator: Evaluator) -> Iterator[str]:
     """Why means are not what the protocol's summaries are."""
-    own: list[Protocol] = [column.under(evaluator.protocol) for column in evaluator.columns]
-    batches = sorted({f"not of batches of {each.batch}" for each in own if each.batch is not None})
-    places = sorted({f"not rounded to {plural(each.places, 'decimal')}" for each in own if each.places is not None})
-    if batches or places:
-        yield f"means: of topics, {', '.join([*batches, *places])}, as they are tested; trecpy eval's may differ"
+    batches = {column.under(evaluator.protocol).batch for column in evaluator.columns} - {None}
+    if batches:
+        sizes = ", ".join(sorted(map(str, batches)))
+        yield f"means: of single topics, as they are tested, not of batches of {sizes}; trecpy eval's may differ"
 
 
 def _say_disjoint(runs: Sequence[tuple[str, Pool]], streams: Streams) -> None:
