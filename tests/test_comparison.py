@@ -327,7 +327,7 @@ def test_groups_by_difficulty(paths: list[str]) -> None:
 
 def test_what_is_refused() -> None:
     first = evaluated(FIRST)
-    with pytest.raises(InputError, match="same protocol"):
+    with pytest.raises(InputError, match=r"same protocol, found .* topics=qrels, .* and .* topics=both, "):
         trecpy.compare(first, evaluated(FIRST, topics="both"))  # type: ignore[arg-type]
     others = {**QRELS, "1": {"a": 1, "b": 1}}
     with pytest.raises(InputError, match="same judgements, found topic '1' with 1 and 2 documents above level 0"):
@@ -360,6 +360,15 @@ def test_what_else_is_refused() -> None:
     for resamples in (0, -1, 1_000_001, 0.5, True):
         with pytest.raises(InputError, match="resamples: expected an integer from 1 to 1,000,000, found"):
             compared.interval(resamples=resamples)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_and_names_of_protocols_make_no_difference() -> None:
+    first, second = (trecpy.evaluate(QRELS, run, "map", topics="both") for run in (FIRST, SECOND))
+    named = trecpy.evaluate(QRELS, SECOND, "map", protocol="trec_eval-10.0")
+    plain, other = trecpy.compare(first, second)["map"], trecpy.compare(first, named)["map"]
+    assert plain == other
+    assert plain.interval(np.float64(0.5), np.int64(3), np.int64(100)) == plain.interval(0.5, 3, 100)  # type: ignore[arg-type]
+    assert plain.interval(np.float32(0.5)) == plain.interval(0.5)  # type: ignore[arg-type]
 
 
 def test_topics_of_groups_are_ids_as_elsewhere() -> None:

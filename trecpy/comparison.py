@@ -12,6 +12,7 @@ from trecpy.api import Evaluation
 from trecpy.errors import InputError, MeasureError, NothingScoredError, ParameterError
 from trecpy.kernels.dtypes import Integers, Reals
 from trecpy.names import key_of, parse_name
+from trecpy.presets import stated
 from trecpy.protocol import Protocol
 from trecpy.registry import Aggregate, Column
 from trecpy.scores import Scores
@@ -101,10 +102,10 @@ class Compared(Difference):
 
         NaN below 2 topics. Raises InputError: a confidence that is not between 0 and 1.
         """
-        if not isinstance(confidence, float | int) or not 0 < confidence < 1:
+        if not isinstance(confidence, float | int | np.floating) or not 0 < confidence < 1:
             raise InputError(f"confidence: expected a number between 0 and 1, found {described(confidence)}")
         refuse_draws(seed, resamples)
-        return interval(self.differences, confidence, seed, resamples)
+        return interval(self.differences, float(confidence), seed, resamples)
 
     def by(self, groups: Mapping[Any, object]) -> dict[str, Difference]:
         """
@@ -284,8 +285,9 @@ def compare_many(
 
 def _compared(baseline: Evaluation, other: Evaluation, test: str, seed: int, resamples: int) -> Comparison:
     """The comparison before any correction."""
-    if baseline.protocol != other.protocol:
-        raise InputError("compare: expected evaluations by the same protocol")
+    if replace(baseline.protocol, name="") != replace(other.protocol, name=""):
+        found = f"{stated(baseline.protocol)} and {stated(other.protocol)}"
+        raise InputError(f"compare: expected evaluations by the same protocol, found {found}")
     _refuse_other_judgements(baseline, other)
     columns, left_out = _shared(baseline._scores.columns, other._scores.columns)
     sides = _Side(baseline._scores), _Side(other._scores)

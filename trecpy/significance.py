@@ -178,9 +178,9 @@ def refuse_unknown(what: str, value: object, known: Sequence[str]) -> None:
 
 def refuse_draws(seed: object, resamples: object) -> None:
     """Raise InputError unless these are a seed and a number of draws, at most MOST_DRAWS."""
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise InputError(f"seed: expected an integer >= 0, found {described(seed)}")
-    if not isinstance(resamples, int) or isinstance(resamples, bool) or not 1 <= resamples <= MOST_DRAWS:
+    if not isinstance(resamples, int | np.integer) or isinstance(resamples, bool) or not 1 <= resamples <= MOST_DRAWS:
         raise InputError(f"resamples: expected an integer from 1 to {MOST_DRAWS:,}, found {described(resamples)}")
 
 
