@@ -494,6 +494,10 @@ def test_folds_are_one_run(folds: list[str]) -> None:
         assert command("compare", "--folds", qrels, *wrong).said == [
             "error: --folds: expected runs on both sides of 'vs'"
         ]
+    forgotten = command("compare", qrels, one, two, "vs", whole)
+    assert (forgotten.code, forgotten.said) == (
+        1, ["error: expected --folds beside 'vs', found none; a file of that name is './vs'"],
+    )  # fmt: skip
 
 
 def test_runs_without_a_common_topic_are_said(folds: list[str]) -> None:

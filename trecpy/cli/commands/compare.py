@@ -186,8 +186,10 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
 
 
 def _systems(options: argparse.Namespace) -> list[tuple[str, list[str]]]:
-    """What is compared, the baseline first: names, and the files. Raises UsageError: 'vs' with nothing on a side."""
+    """What is compared, the baseline first: names, and the files. Raises UsageError: 'vs' where it means nothing."""
     paths = [options.baseline, *options.runs]
+    if not options.folds and "vs" in paths:
+        raise UsageError("expected --folds beside 'vs', found none; a file of that name is './vs'")
     if not options.folds:
         return [(path, [path]) for path in paths]
     systems = [list(group) for is_vs, group in itertools.groupby(paths, "vs".__eq__) if not is_vs]
