@@ -17,7 +17,7 @@ from strategies import Collection, collections
 
 import trecpy
 from trecpy import registry, significance
-from trecpy.cli.commands.compare import Gate
+from trecpy.cli.gates import Gate
 from trecpy.comparison import Comparison
 from trecpy.errors import InputError, LibraryError, MeasureError, NothingScoredError
 from trecpy.numbers import strtod

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from trecpy.api import Evaluation
-from trecpy.errors import InputError, MeasureError, NothingScoredError, ParameterError
-from trecpy.kernels.dtypes import Integers, Reals
+from trecpy.errors import InputError, MeasureError, ParameterError
+from trecpy.joining import Joined, Side, decoded, refuse_other_judgements, shared_columns
+from trecpy.kernels.dtypes import Reals
 from trecpy.names import key_of, parse_name
 from trecpy.presets import stated
 from trecpy.protocol import Protocol
-from trecpy.registry import Aggregate, Column
-from trecpy.scores import Scores
+from trecpy.registry import Column
 from trecpy.significance import (
     CORRECTIONS,
     NAMES,
@@ -288,18 +288,18 @@ def _compared(baseline: Evaluation, other: Evaluation, test: str, seed: int, res
     if replace(baseline.protocol, name="") != replace(other.protocol, name=""):
         found = f"{stated(baseline.protocol)} and {stated(other.protocol)}"
         raise InputError(f"compare: expected evaluations by the same protocol, found {found}")
-    _refuse_other_judgements(baseline, other)
-    columns, left_out = _shared(baseline._scores.columns, other._scores.columns)
-    sides = _Side(baseline._scores), _Side(other._scores)
+    refuse_other_judgements(baseline._scores, other._scores)
+    columns, left_out = shared_columns(baseline._scores.columns, other._scores.columns)
+    sides = Side(baseline._scores), Side(other._scores)
     counted = [(sides[0].counted(column), sides[1].counted(column)) for column in columns]
-    joined = {both: _Joined.of(*both, *sides) for both in dict.fromkeys(counted)}
+    joined = {both: Joined.of(*both, *sides) for both in dict.fromkeys(counted)}
     measures = [
         _measure(column, column.under(baseline.protocol).places, joined[both], sides, test, seed, resamples)
         for column, both in zip(columns, counted, strict=True)
     ]
     return Comparison(
         measures=tuple(measures),
-        topics=tuple(_decoded(sorted({topic for each in joined.values() for topic in each.topics}))),
+        topics=tuple(decoded(sorted({topic for each in joined.values() for topic in each.topics}))),
         test=test,
         correction="none",
         family=0,
@@ -318,84 +318,11 @@ def _of_topics(protocol: Protocol) -> Protocol:
     return replace(protocol, batch=None, per_measure=own)
 
 
-def _refuse_other_judgements(baseline: Evaluation, other: Evaluation) -> None:
-    """Raise InputError: a topic has more relevant documents in one evaluation than in the other."""
-    first, second = baseline._scores.judged, other._scores.judged
-    for topic in first.keys() & second.keys():
-        if first[topic] != second[topic]:
-            raise InputError(
-                f"compare: expected evaluations by the same judgements, found topic {quoted(topic)} with "
-                f"{first[topic]} and {second[topic]} documents above level 0"
-            )
-
-
-def _shared(first: Sequence[Column], second: Sequence[Column]) -> tuple[list[Column], tuple[str, ...]]:
-    """Columns in both whose summary is a mean over topics, and the names of the others."""
-    both = {key_of(column) for column in first} & {key_of(column) for column in second}
-    means = {key_of(c) for c in first if c.measure.aggregate is Aggregate.MEAN and not c.measure.text} & both
-    left_out = dict.fromkeys(column.name for column in (*first, *second) if key_of(column) not in means)
-    if not means:
-        raise MeasureError(
-            f"compare: expected a measure in both evaluations whose summary is a mean over topics, found "
-            f"{', '.join(left_out)}"
-        )
-    return [column for column in first if key_of(column) in means], tuple(left_out)
-
-
-class _Side:
-    """Values by topic of an evaluation."""
-
-    def __init__(self, scores: Scores) -> None:
-        self._scores = scores
-        self._place = {topic: t for t, topic in enumerate(scores.topics)}
-        self._column = {key_of(column): c for c, column in enumerate(scores.columns)}
-
-    def counted(self, column: Column) -> frozenset[bytes]:
-        """The topics whose mean the summary of a column is."""
-        return self._scores.counted_by(self._column[key_of(column)])
-
-    def places(self, topics: Iterable[bytes]) -> Integers:
-        """Of topics: int64[topics], -1 for those that were counted without being scored."""
-        return np.array([self._place.get(topic, -1) for topic in topics], np.int64)
-
-    def values(self, column: Column, places: Integers) -> Reals:
-        """float64[topics]: what these topics count."""
-        scored = self._scores.per_query[:, self._column[key_of(column)]]
-        chosen: Reals = np.append(scored, column.measure.absent)[places]
-        return chosen
-
-
-@dataclass(frozen=True, eq=False)
-class _Joined:
-    """
-    The topics that count in both evaluations, in byte order.
-
-    places: of them in each evaluation; only_baseline, only_other: as Compared has them
-    """
-
-    topics: Sequence[bytes]
-    names: tuple[str, ...]
-    places: tuple[Integers, Integers]
-    only_baseline: int
-    only_other: int
-
-    @classmethod
-    def of(cls, a: frozenset[bytes], b: frozenset[bytes], first: _Side, second: _Side) -> "_Joined":
-        """a, b: topics that count in the first and in the second. Raises NothingScoredError: none is in both."""
-        topics = sorted(a & b)
-        if not topics:
-            raise NothingScoredError(
-                f"compare: no topic is in both evaluations, of {plural(len(a), 'topic')} and {plural(len(b), 'topic')}"
-            )
-        places = first.places(topics), second.places(topics)
-        return cls(topics, tuple(_decoded(topics)), places, len(a) - len(topics), len(b) - len(topics))
-
-
 def _measure(
     column: Column,
     places: int | None,
-    joined: _Joined,
-    sides: tuple[_Side, _Side],
+    joined: Joined,
+    sides: tuple[Side, Side],
     test: str,
     seed: int,
     resamples: int,
@@ -455,10 +382,6 @@ def _ascending(edges: object) -> list[float]:
     except (TypeError, ValueError):
         raise InputError(f"edges: expected ascending numbers, found {described(edges)}") from None
     return numbers
-
-
-def _decoded(topics: Iterable[bytes]) -> list[str]:
-    return [topic.decode("utf-8", "surrogateescape") for topic in topics]
 
 
 def _id(topic: object) -> str:

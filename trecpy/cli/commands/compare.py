@@ -5,10 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-import operator
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from trecpy.cli.choices import (
@@ -22,6 +19,7 @@ from trecpy.cli.choices import (
     say_about,
     whole_number,
 )
+from trecpy.cli.gates import FAILED, Gate, refuse_unless_mean
 from trecpy.cli.layout import Cell, rows_as
 from trecpy.cli.progress import progress
 from trecpy.errors import InputError, TrecpyError, UsageError
@@ -49,41 +47,7 @@ EXAMPLES = """\
   trecpy compare --folds --protocol qder qrels.txt bert-fold*.run vs qder-fold*.run
   trecpy compare --fail-if "nDCG@10 < -0.005" qrels.txt main.run new.run || echo worse
 """
-FAILED = 3
 _MEASURES = ("map", "recip_rank", "P_10", "recall_1000", "ndcg_cut_10")
-_RELATIONS: dict[str, Callable[[float, float], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Gate:
-    """A condition on a difference that makes the command fail."""
-
-    measure: str
-    relation: str
-    limit: float
-
-    @classmethod
-    def parse(cls, text: str) -> Gate:
-        """Read MEASURE < NUMBER. Raises ArgumentTypeError."""
-        match = re.fullmatch(r"\s*(\S.*?)\s*(<=|>=|<|>)\s*(\S+)\s*", text)
-        try:
-            if match is None or not math.isfinite(limit := float(match[3])):
-                raise ValueError
-        except ValueError:
-            raise argparse.ArgumentTypeError(
-                f"expected MEASURE < NUMBER (or <=, >, >=), the number finite, found {quoted(text)}"
-            ) from None
-        return cls(match[1], match[2], limit)
-
-    def __str__(self) -> str:
-        return f"{self.measure} {self.relation} {self.limit:g}"
-
-    def met(self, difference: float) -> bool:
-        """Does the condition hold? What is undefined is no pass."""
-        # Rounded, since a difference of 0 that is computed need not be 0.
-        return math.isnan(difference) or _RELATIONS[self.relation](round(difference, 12), self.limit)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -134,9 +98,9 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         measures.append(options.by_baseline)
     evaluator = prepared(options, measures, [path for _, folds in systems for path in folds], streams)
     for gate in gates:
-        _refuse_unless_mean(f"--fail-if '{gate}'", gate.measure, evaluator)
+        refuse_unless_mean(f"--fail-if '{gate}'", gate.measure, evaluator)
     if options.by_baseline is not None:
-        _refuse_unless_mean("--by-baseline", options.by_baseline, evaluator)
+        refuse_unless_mean("--by-baseline", options.by_baseline, evaluator)
     say_notes(evaluator, streams.warn)
     scored: list[tuple[str, Evaluation, Pool]] = []
     code = 0
@@ -181,7 +145,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     for line in rows_as(options.format, header, rows, chosen_places(options)):
         streams.write(line)
     say_about([*about, protocol_line(results[0][1].protocol)], options, streams)
-    failed = [_gate(gate, path, comparison, streams) for path, comparison in results for gate in gates]
+    failed = [gate.failed(path, comparison, streams.warn) for path, comparison in results for gate in gates]
     return code or (FAILED if any(failed) else 0)
 
 
@@ -350,27 +314,6 @@ def _say_other_topics(
 def _some(names: Sequence[str]) -> str:
     """The first ones."""
     return ", ".join([*names[:5], *["..."] * (len(names) > 5)])
-
-
-def _refuse_unless_mean(option: str, measure: str, evaluator: Evaluator) -> None:
-    """Raise UsageError: an option's measure is several columns, or its summary is no mean."""
-    from trecpy.names import parse_name
-    from trecpy.registry import Aggregate
-
-    columns = parse_name(measure, evaluator.protocol.compat)
-    if len(columns) != 1 or columns[0].measure.aggregate is not Aggregate.MEAN:
-        found = f"{len(columns)} columns" if len(columns) != 1 else f"its {columns[0].measure.aggregate.value}"
-        raise UsageError(f"{option}: expected one measure that is averaged over topics, found {found}")
-
-
-def _gate(gate: Gate, path: str, comparison: Comparison, streams: Streams) -> bool:
-    """Is a condition met? That is said."""
-    difference = comparison[gate.measure].difference
-    met = gate.met(difference)
-    if met:
-        found = "difference undefined" if math.isnan(difference) else f"difference {difference:.6g}"
-        streams.warn(f"failed: {input_name(path)}: {gate.measure}: {found} (--fail-if '{gate}')")
-    return met
 
 
 def _draws(text: str) -> int:
