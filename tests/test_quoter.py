@@ -242,13 +242,30 @@ def test_matrices_are_scored_apart(folder: Path) -> None:
 
 def test_ranks_as_a_table(folder: Path) -> None:
     outcome = command("quoter", "--ranks", "ranks.txt", "--as-published", "--batch", "2")
-    header, row, protocol, about = outcome.out.decode().splitlines()
-    assert row.split() == [
-        "ranks.txt", "3", "0.375", "0.375", "0.3333", *["0.6667"] * 3, *["1.0"] * 6, "3", "4", "5",
-    ]  # fmt: skip
-    assert header.split()[-1] == "Variance"
+    *lines, protocol, about = outcome.out.decode().splitlines()
+    printed = ["3", "0.375", "0.375", "0.3333", *["0.6667"] * 3, *["1.0000"] * 6, "3", "4", "5"]
+    names = ["contexts", "MRR", "NDCG@5", *RECALLS, "MedianRank", "MeanRank", "Variance"]
+    assert [line.split() for line in lines] == [["input", "ranks.txt"], *map(list, zip(names, printed, strict=True))]
+    assert len(set(map(len, lines))) == 1
     assert protocol == "protocol: quoter-as-published, batch=2"
     assert "MeanRank from 0" in about
+
+
+def test_published_decimals_are_kept(folder: Path) -> None:
+    """Their scripts print .500, .1000 and 29."""
+    (folder / "ten.txt").write_text("1\n" + "30\n" * 9)
+    (folder / "two.txt").write_text("1\n30\n")
+    for form in ("tsv", "table"):
+        outcome = command("quoter", "--ranks", "ten.txt", "--ranks", "two.txt", "--as-published", "--format", form)
+        lines = [line.split() for line in outcome.out.decode().splitlines() if ":" not in line]
+        cells = lines if form == "tsv" else list(zip(*lines, strict=True))
+        found = [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
+        assert [row["MRR"] for row in found] == ["0.130", "0.517"]
+        assert [row["NDCG@5"] for row in found] == ["0.100", "0.500"]
+        assert [row["Recall@1"] for row in found] == ["0.1000", "0.5000"]
+        assert [row["MeanRank"] for row in found] == ["26", "14"]
+    (record, _) = records("--ranks", "ten.txt", "--ranks", "two.txt", "--as-published")
+    assert [record["MRR"], record["Recall@1"], record["MedianRank"]] == [0.13, 0.1, 30]
 
 
 def test_runs(folder: Path) -> None:
@@ -275,7 +292,8 @@ def test_released_text_and_scores(folder: Path, released: Path) -> None:
 def test_missing_gold_quotes_are_said(folder: Path) -> None:
     (folder / "ranks.txt").write_text("1\n-\ninf\n\n")
     outcome = command("quoter", "--ranks", "ranks.txt")
-    assert outcome.out.decode().splitlines()[1].split()[-4:] == ["-"] * 4
+    cells = dict(line.split(maxsplit=1) for line in outcome.out.decode().splitlines())
+    assert [cells[name] for name in RANKS] == ["-"] * 4
     assert len(outcome.said) == 1
     assert outcome.said[0].startswith("warning: ranks.txt: lacks the gold quote of 2 of 3 contexts")
 
@@ -296,6 +314,7 @@ def test_missing_gold_quotes_are_said(folder: Path) -> None:
         (["--ranks", "gold.qrels"], 2, "gold.qrels:1: expected a rank, an integer >= 1, or '-', found '9 0 a 1'"),
         (["gold.qrels", "ranks.txt"], 2, "ranks.txt:1:"),
         (["--ranks", "ranks.txt", "--batch", "0", "--as-published"], 2, "ranks.txt: batch: expected a number >= 1"),
+        (["--ranks", "ranks.txt", "--places", "3", "--as-published"], 1, "expected no --places with --as-published"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(folder: Path, arguments: list[str], code: int, said: str) -> None:

@@ -13,23 +13,35 @@ Row = Sequence[Cell]
 _BREAKS = re.compile(r"[\t\n\r]")
 
 
-def rows_as(layout: str, header: Sequence[str], rows: Sequence[Row], places: int | None) -> Iterator[bytes]:
+def rows_as(
+    layout: str,
+    header: Sequence[str],
+    rows: Sequence[Row],
+    places: int | Sequence[int | None] | None,
+    down: bool = False,
+) -> Iterator[bytes]:
     """
     Yield lines.
 
     layout: "table", "tsv" or "jsonl"; header: a name for each cell of a row; rows: all of them, of one length
-    places: decimals of real numbers, None for all digits; None in a row is '-', in JSON null, as are NaN and infinity
+    places: decimals of real numbers, None for all digits, or such a number for each cell of a row; None in a row is
+        '-', in JSON null, as are NaN and infinity
+    down: a table has a column for each of the rows, with the names down its side
     """
+    decimals = [places] * len(header) if places is None or isinstance(places, int) else places
     if layout == "jsonl":
         for row in rows:
-            yield json_line(dict(zip(header, row, strict=True)), places)
+            values = map(_json_value, row, decimals)
+            yield (json.dumps(dict(zip(header, values, strict=True))) + "\n").encode()
         return
-    cells = [list(header), *([cell_text(cell, places) for cell in row] for row in rows)]
+    cells = [list(header), *(list(map(cell_text, row, decimals)) for row in rows)]
     if layout == "tsv":
         for line in cells:
             yield ("\t".join(_BREAKS.sub(" ", cell) for cell in line) + "\n").encode("utf-8", "surrogateescape")
         return
     words = [all(isinstance(row[c], str) for row in rows) for c in range(len(header))]
+    if down:
+        cells, words = [list(line) for line in zip(*cells, strict=True)], [True] + [False] * len(rows)
     cells = [[plain(cell) for cell in line] for line in cells]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for line in cells:
@@ -38,11 +50,6 @@ def rows_as(layout: str, header: Sequence[str], rows: Sequence[Row], places: int
             for cell, width, left in zip(line, widths, words, strict=True)
         ]
         yield ("  ".join(padded).rstrip() + "\n").encode("utf-8", "surrogateescape")
-
-
-def json_line(record: dict[str, Cell], places: int | None) -> bytes:
-    """One JSON object in a line."""
-    return (json.dumps({name: _json_value(value, places) for name, value in record.items()}) + "\n").encode()
 
 
 def cell_text(cell: Cell, places: int | None) -> str:

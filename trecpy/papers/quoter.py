@@ -25,8 +25,12 @@ _RANK = "first_rel_rank"
 _NAMES = {"recip_rank": "MRR", "ndcg_cut": "NDCG", "recall": "Recall"}
 _CELLS = 1 << 22  # scores that are looked at together
 
-# Their scripts print MRR and NDCG with 3 decimals, recall with 4, ranks as integers.
 _PLACES = {"MRR": 3, "NDCG": 3, "Recall": 4}
+
+
+def published_places(name: str) -> int:
+    """Decimals with which their scripts print a value: 3 of MRR and NDCG, 4 of recall, none of rank statistics."""
+    return _PLACES.get(name.partition("@")[0], 0)
 
 
 def quoter(
@@ -186,9 +190,11 @@ def _figures(scores: Scores, pool: int | None, as_published: bool, notes: list[s
             continue
         paper = _NAMES[column.measure.name]
         name = paper if column.parameter is None else f"{paper}@{column.parameter}"
-        values[name] = round(value, _PLACES[paper]) if as_published else value
+        values[name] = round(value, published_places(name)) if as_published else value
     # As the paper's table has them; a result is in trec_eval's order.
-    values = {name: values[name] for name in sorted(values, key=lambda name: list(_PLACES).index(name.split("@")[0]))}
+    values = {
+        name: values[name] for name in sorted(values, key=lambda name: list(_PLACES).index(name.partition("@")[0]))
+    }
     missing = int(np.count_nonzero(np.isinf(ranks)))
     if missing and pool is None:
         ranks = np.full(len(ranks), math.nan)

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Where the one gold quote of each context stands among all quotes, as QuoteR (arXiv 2202.13145) reports it: MRR, NDCG@5,
-recall, and median, mean, variance and standard deviation of the gold quotes' ranks, which are from 1. One row for each
-matrix, file of ranks or run: the languages of the data are scored apart. A gold quote that was not ranked counts 0, is
-counted and said, and leaves the rank statistics undefined, unless --pool says how many quotes there are."""
+recall, and median, mean, variance and standard deviation of the gold quotes' ranks, which are from 1. A column (in TSV
+and JSON lines a row) for each matrix, file of ranks or run: the languages of the data are scored apart. A gold quote
+that was not ranked counts 0, is counted and said, and leaves the rank statistics undefined, unless --pool says how many
+quotes there are."""
 EXAMPLES = """\
   trecpy quoter --scores scores.npy --gold gold.npy
   trecpy quoter --data english.txt --language english --scores scores.npy
@@ -51,14 +52,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--pool", type=whole_number, metavar="N", help="quotes in all: the rank of gold quotes that were not ranked")
     add("--as-published", action="store_true",
         help="as their scripts print it: means of batch means, MeanRank from 0, the standard deviation as Variance, "
-        "recall by order of columns, rounded")  # fmt: skip
+        "recall by order of columns, with their decimals (3, 4, none)")  # fmt: skip
     add("--batch", type=whole_number, metavar="N", help="contexts of a batch, with --as-published (default 64)")
     add_layout(parser)
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Read, score, print. Returns the exit code of the first input that failed, or 0."""
-    from trecpy.papers.quoter import quoter
+    from trecpy.papers.quoter import published_places, quoter
 
     how = {name: getattr(options, name) for name in ("ties", "pool", "as_published", "batch")}
     rows: list[list[Cell]] = []
@@ -78,9 +79,9 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         rows.append([name, figures.topics, *(value if value == value else None for value in figures.values())])
         about["protocol: " + figures.protocol] = None
     if rows:
-        # What is rounded as published is shown with the digits that it has.
-        places = None if options.as_published and options.places is None else chosen_places(options)
-        for line in rows_as(options.format, ["input", "contexts", *columns], rows, places):
+        whole = [published_places(name) for name in columns]
+        places = [None, None, *whole] if options.as_published else chosen_places(options)
+        for line in rows_as(options.format, ["input", "contexts", *columns], rows, places, down=True):
             streams.write(line)
         say_about([*about, _about_ranks(options.as_published)], options, streams)
     return code
@@ -103,6 +104,8 @@ def _inputs(options: argparse.Namespace, streams: Streams) -> Iterator[tuple[str
         raise UsageError("expected --data and --language together")
     if options.data is not None and options.ranks:
         raise UsageError("expected no --data with --ranks")
+    if options.as_published and options.places is not None:
+        raise UsageError("expected no --places with --as-published, whose decimals are those that the scripts print")
     quotes = None if options.data is None else files.read_quotes(options.data, options.language)
     if options.ranks:
         return ((path, partial(_ranks, path)) for path in options.ranks)
