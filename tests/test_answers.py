@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from rouge_score.rouge_scorer import RougeScorer
 import trecpy
 from trecpy.errors import InputError, LibraryError, MeasureError
 from trecpy.kernels.lcs import lcs
+from trecpy.rouge import RULES, _letter_words
 
 # (prediction, reference, F1 by rouge-score's rule, by characters, by words)
 EXAMPLES = [
@@ -44,7 +46,7 @@ def test_worked_examples(example: tuple[str, str, float | None, float, float]) -
     assert rouge_l(prediction, reference, "chars")["ROUGE-L"] == pytest.approx(characters, abs=5e-7)
     assert rouge_l(prediction, reference, "words")["ROUGE-L"] == pytest.approx(words, abs=5e-7)
     if ascii_words is None:
-        with pytest.raises(InputError, match="would drop '"):
+        with pytest.raises(InputError, match="would drop the letters of '"):
             rouge_l(prediction, reference, "rouge-score")
     else:
         assert rouge_l(prediction, reference, "rouge-score")["ROUGE-L"] == pytest.approx(ascii_words, abs=5e-7)
@@ -140,15 +142,54 @@ def test_each_item_by_its_own_rule() -> None:
         found["BLEU"]
 
 
+@pytest.mark.parametrize(
+    ("prediction", "reference", "rule", "f1"),
+    [
+        ("Цена была 199", "Стоимость 199 рублей", "letters", 1 / 3),
+        ("добрый день", "Добрый вечер", "letters", 1 / 2),
+        ("السعر ١٩٩ ريال", "الوزن ١٩٩", "letters", 2 / 5),
+        ("été à Nice", "l'été à Paris", "letters", 4 / 7),
+        ("e\u0301te\u0301", "été", "letters", 1),  # accents by themselves, and not
+        ("हिन्दी में", "हिन्दी", "letters", 2 / 3),  # vowel signs are of their words
+        ("the cat\u2019s 199 €", "the cat's", "rouge-score", 6 / 7),
+        ("♥\ufe0f good", "good", "rouge-score", 1),
+        ("ราคา 199 บาท", "หนัก 199 กก", "chars", 6 / 19),
+        ("가격은 199원", "무게 199그램", "chars", 6 / 14),
+    ],
+)
+def test_auto_drops_no_letters(prediction: str, reference: str, rule: str, f1: float) -> None:
+    """Digits alone, which rouge-score keeps of most scripts, would be a match of everything."""
+    found = trecpy.answers([reference], [prediction])
+    assert found["ROUGE-L"] == pytest.approx(f1)
+    assert found.rules == (f"ROUGE-L: {RULES[rule]}: 1 item",)
+    assert found.rules[0] in repr(found)
+    assert trecpy.answers([reference], [prediction], rule)["ROUGE-L"] == found["ROUGE-L"]
+
+
+words = st.text(st.sampled_from("aé e\u0301я9_-क\u093f\ufe0f今"), max_size=20)
+
+
+@given(words)
+def test_letters_keep_every_letter_and_digit(text: str) -> None:
+    split = _letter_words(text)
+    assert "".join(filter(str.isalnum, "".join(split))) == "".join(filter(str.isalnum, normalize("NFC", text)))
+    assert all(any(map(str.isalnum, word)) for word in split)
+
+
 def test_letters_that_rouge_score_drops_are_said() -> None:
-    found = trecpy.answers(["un café noir"], ["un cafe noir"])
+    found = trecpy.answers(["un café noir"], ["un cafe noir"], "rouge-score")
     assert found["ROUGE-L"] == pytest.approx(2 / 3)
-    assert found.notes == (
-        "ROUGE-L: letters outside a-z are dropped in 1 of 1 items, as rouge-score does; 'spaces' and 'chars' keep them",
-    )
-    assert trecpy.answers(["добрый день"], ["Добрый вечер"], "spaces")["ROUGE-L"] == 0.5
-    with pytest.raises(InputError, match="id '0': the rule rouge-score keeps a-z and 0-9 only and would drop 'Добрый"):
-        trecpy.answers(["добрый день"], ["Добрый вечер"])
+    note = "ROUGE-L: letters outside a-z are dropped in 1 of 1 items, as rouge-score does; 'letters' keeps them"
+    assert found.notes == (note,)
+    assert repr(found).endswith(f"note: {note}")
+
+
+@pytest.mark.parametrize("text", ["добрый", "Стоимость 199 рублей", "١٩٩", "iPhone за 199 рублей", "API 的"])
+def test_rouge_score_is_refused_where_it_drops_most_letters(text: str) -> None:
+    with pytest.raises(InputError, match="id '0': the rule rouge-score keeps a-z and 0-9 only and would drop the let"):
+        trecpy.answers([text], ["199"], "rouge-score")
+    with pytest.raises(InputError, match="would drop the letters of"):
+        trecpy.answers(["199"], [text], "rouge-score")
 
 
 def test_missing_and_empty_predictions_score_0() -> None:
@@ -173,7 +214,12 @@ def test_missing_and_empty_predictions_score_0() -> None:
         (["a"], [None], {}, "predictions: id '0': expected a text, found None"),
         ({1.5: "a"}, {1.5: "a"}, {}, "references: expected ids that are strings or integers, found 1.5"),
         ({1: "a", "1": "b"}, {1: "a"}, {}, "references: expected each id once"),
-        (["a"], ["a"], {"rouge_l": "bleu"}, "rouge_l: expected one of auto, chars, words, spaces, rouge-score"),
+        (
+            ["a"],
+            ["a"],
+            {"rouge_l": "bleu"},
+            "rouge_l: expected one of auto, chars, letters, words, spaces, rouge-score",
+        ),
         (["a"], ["a"], {"rouge_l": None}, "expected ROUGE-L or BERTScore, found neither"),
     ],
 )

@@ -55,7 +55,8 @@ class Answers:
 
     def __repr__(self) -> str:
         lines = [f"  {name:<11}  {value:.4f}" for name, value in self.summary.items()]
-        return "\n".join([f"Answers to {plural(len(self.ids), 'item')}, {self.missing} missing", *lines, *self.rules])
+        about = f"Answers to {plural(len(self.ids), 'item')}, {self.missing} missing"
+        return "\n".join([about, *lines, *self.rules, *(f"note: {note}" for note in self.notes)])
 
 
 def answers(
@@ -78,8 +79,9 @@ def answers(
     references, predictions
         {id: text}, or texts in one order; a reference may be a list of texts, of which the best counts
     rouge_l
-        how text is split: "chars", "words" (jieba; the extra trecpy[text]), "spaces", "rouge-score" (a-z and 0-9), or
-        "auto": characters for items with Chinese, Japanese or Korean text, else rouge-score's rule; None: no ROUGE-L
+        how text is split: "chars", "letters" (words of any script), "words" (jieba; the extra trecpy[text]), "spaces",
+        "rouge-score" (a-z and 0-9), or "auto": for each item rouge-score's rule where it drops no letter, characters
+        for Chinese, Japanese, Korean, Thai and their kin, else letters; None: no ROUGE-L
     bertscore, lang, layer, idf, rescale, baseline, batch_size, device
         a model's folder or its name on the hub, or the language whose model bert-score chooses, and its options: see
         trecpy.bertscores.BertOptions (the extra trecpy[bertscore])

@@ -3,6 +3,7 @@
 import functools
 import logging
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +17,13 @@ from trecpy.kernels.dtypes import Reals
 from trecpy.kernels.lcs import lcs
 from trecpy.text import described, quoted
 
-# Han (with the planes of rare ones), kana, Hangul: scripts of which rouge-score's rule keeps nothing.
-_CJK = re.compile("[\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9d"
-                  "\U00020000-\U000323af]")  # fmt: skip
+# Scripts whose text is compared by characters, most of them without blanks between words: Thai, Lao, Tibetan, Burmese;
+# jamo; Khmer, Tai, Balinese; Han (with the planes of rare ones), kana, bopomofo, Hangul, Yi; Javanese.
+_BY_CHARACTERS = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\u3005-\u3007"
+    "\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\ua980-\ua9ff"
+    "\uaa60-\uaadf\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U000323af]"
+)
 _ASCII_WORDS = re.compile("[a-z0-9]+")
 _BLOCK = 1 << 10  # items at a time
 
@@ -37,9 +42,19 @@ def _ascii_words(text: str) -> list[str]:
     return _ASCII_WORDS.findall(text.lower())
 
 
+def _letter_words(text: str) -> list[str]:
+    if text.isascii():
+        return _ascii_words(text)
+    # Marks belong to letters: vowel signs of India's scripts, accents that no single character has.
+    whole = unicodedata.normalize("NFC", text.lower())
+    kept = (c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in whole)
+    return [word for word in "".join(kept).split() if any(map(str.isalnum, word))]
+
+
 # What each rule makes of a text, in words. Letters are lower-cased by all of them.
 RULES = {
     "chars": "characters that are no blanks",
+    "letters": "runs of letters and digits of any script; of ASCII text as rouge-score has it",
     "words": "words as jieba segments them",
     "spaces": "what stands between blanks",
     "rouge-score": "runs of a-z and 0-9, as rouge-score has it",
@@ -80,13 +95,16 @@ def rouge_l(
     """
     ROUGE-L of predictions against the reference of each that gives the largest F1.
 
-    rule: one of RULES; "auto" takes characters for an item with Chinese, Japanese or Korean text, else rouge-score's
+    rule: one of RULES; "auto" takes, item by item, rouge-score's where it drops no letter, characters for Chinese,
+        Japanese, Korean, Thai and the like, else runs of letters
     step: called with the number of items that were done since
 
     Precision and recall are the subsequence's length over the tokens of prediction and reference, F1 is 2PR / (P + R);
     all 0 where there are no tokens. Raises InputError: a rule that would drop the text.
     """
-    known: dict[str, Tokens] = {"chars": _characters, "spaces": _spaced, "rouge-score": _ascii_words}
+    known: dict[str, Tokens] = {
+        "chars": _characters, "letters": _letter_words, "spaces": _spaced, "rouge-score": _ascii_words,
+    }  # fmt: skip
     if rule == "words":
         known["words"] = _segmenter()
     used: Counter[str] = Counter()
@@ -97,12 +115,11 @@ def rouge_l(
         texts = [[predictions[item], *references[item]] for item in chosen]
         tokens = []
         for item, several in zip(chosen, texts, strict=True):
-            cjk = any(map(_CJK.search, several))
-            name = rule if rule != AUTO else "chars" if cjk else "rouge-score"
+            name = rule if rule != AUTO else _fitting(several)
             used[name] += 1
             split = [known[name](text) for text in several]
-            if name == "rouge-score":
-                lossy += _dropped(ids[item], several, split, cjk)
+            if rule == "rouge-score":
+                lossy += _dropped(ids[item], several, split)
             tokens.append(split)
         parts.append(_scores(tokens))
         step(len(chosen))
@@ -111,19 +128,29 @@ def rouge_l(
     if lossy:
         notes.append(
             f"ROUGE-L: letters outside a-z are dropped in {lossy:,} of {len(ids):,} items, as rouge-score does; "
-            "'spaces' and 'chars' keep them"
+            "'letters' keeps them"
         )
     return RougeL(values[0], values[1], values[2], used, notes)
 
 
-def _dropped(item: str, texts: list[str], tokens: list[list[str]], cjk: bool) -> bool:
-    """Does rouge-score's rule drop letters? Raises InputError: all that a text has, or any of Chinese and its kin."""
+def _fitting(texts: list[str]) -> str:
+    """The rule of 'auto': the first that drops no letter of any of the texts."""
+    if all(map(str.isascii, texts)):
+        return "rouge-score"
+    if any(map(_BY_CHARACTERS.search, texts)):
+        return "chars"
+    return "rouge-score" if all(_ascii_words(text) == _letter_words(text) for text in texts) else "letters"
+
+
+def _dropped(item: str, texts: list[str], tokens: list[list[str]]) -> bool:
+    """Does rouge-score's rule drop letters? Raises InputError: most that a text has, or any of Chinese and its kin."""
     for text, kept in zip(texts, tokens, strict=True):
-        letters = any(character.isalnum() for character in text)
-        if (cjk and _CJK.search(text)) or (letters and not kept):
+        letters = [character.isascii() for character in text if character.isalpha()]
+        nothing = not kept and any(map(str.isalnum, text))
+        if nothing or 2 * sum(letters) < len(letters) or _BY_CHARACTERS.search(text):
             raise InputError(
-                f"id {quoted(item)}: the rule rouge-score keeps a-z and 0-9 only and would drop {quoted(text)}: "
-                "expected chars, words or spaces for such text"
+                f"id {quoted(item)}: the rule rouge-score keeps a-z and 0-9 only and would drop the letters of "
+                f"{quoted(text)}: expected auto, letters, chars, words or spaces for such text"
             )
     return any(character.isalnum() and not character.isascii() for text in texts for character in text)
 

@@ -38,10 +38,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     rouge = parser.add_argument_group("ROUGE-L")
     rouge.add_argument(
         "--rouge-l",
-        choices=("auto", "chars", "words", "spaces", "rouge-score", "none"),
+        choices=("auto", "chars", "letters", "words", "spaces", "rouge-score", "none"),
         default="auto",
-        help="how text is split: characters; words (jieba, trecpy[text]); what stands between blanks; runs of a-z and "
-        "0-9 (rouge-score); auto (default): chars for items with Chinese, Japanese or Korean text, else rouge-score",
+        help="how text is split: characters; runs of letters and digits of any script (letters); words of Chinese "
+        "(jieba, trecpy[text]); what stands between blanks; runs of a-z and 0-9 (rouge-score); auto (default): item by "
+        "item rouge-score where it drops no letter, chars for Chinese, Japanese, Korean, Thai and the like, else "
+        "letters",
     )
     bert = parser.add_argument_group("BERTScore (trecpy[bertscore])").add_argument
     bert("--bertscore", metavar="MODEL", help="a model's folder, or its name on the hub")
