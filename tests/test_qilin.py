@@ -53,6 +53,11 @@ def test_topics_of_one_side_do_not_count() -> None:
     qrels, run = {0: ["a"], 1: ["b"], 2: ["c"]}, {0: ["a", "x"], 1: ["x", "y"], 3: ["q"]}
     found = trecpy.qilin(qrels, run)
     assert (found["MRR@10"], found.topics) == (0.5, 2)
+    assert found.notes == (
+        "lacks 1 of 3 judged topics; they are left out of the means",
+        "has 1 topic without judgements; they are left out",
+    )
+    assert trecpy.qilin(qrels, run, first=2).notes == ()
     assert trecpy.evaluate({t: dict.fromkeys(n, 1) for t, n in qrels.items()}, run, "RR@10")["RR@10"] == (
         pytest.approx(1 / 3)
     )
@@ -64,7 +69,7 @@ def test_notes_ranked_or_judged_twice_count_twice() -> None:
     assert ranked.notes == ("1 document of a topic ranked again and kept: each counts, so that recall may exceed 1",)
     judged = trecpy.qilin({1: ["a", "b", "b"]}, {1: ["a", "x", "b"]}, k=3)
     assert [judged["MAP@3"], judged["Recall@3"]] == pytest.approx([0.5556, 0.6667], abs=5e-5)
-    assert judged.notes == ("judgements name a note again in 1 topic: each counts",)
+    assert judged.notes == ("qrels: names a note again in 1 topic: each counts",)
 
 
 def test_ties_stay_in_the_order_given() -> None:
@@ -143,7 +148,7 @@ def test_rows_in_another_order_are_suspected() -> None:
 
 def test_rows_in_order_are_not_suspected() -> None:
     assert trecpy.qilin(*_shown(30, list(range(30)))).notes == ()
-    one_in_ten = [topic if topic % 10 == 0 else (topic + 1) % 30 for topic in range(30)]
+    one_in_ten = [topic + (8 if topic % 10 == 1 else -1 if topic % 10 else 0) for topic in range(30)]
     assert trecpy.qilin(*_shown(30, one_in_ten)).notes == ()
     few = [(topic + 1) % 5 for topic in range(5)]
     assert trecpy.qilin(*_shown(5, few)).notes == ()
@@ -208,18 +213,34 @@ def test_oddities_are_said(folder: Path) -> None:
     [
         ("run.csv", "qid,pid\n0,1\n", "run.csv:1: expected a column of scores or ranks"),
         ("gold.csv", "0,1\n0,2\n", "gold.csv:1: expected lines of"),
-        ("gold.csv", "qid,pid\n0,1\n0,a\n", "gold.csv: expected integers as ids of notes, found 'a'"),
-        ("gold.csv", "qid,pid\n0,1.0\n0,2.0\n", "gold.csv: expected integers as ids of notes, found '1.0'"),
+        ("gold.csv", "qid,pid\n0,1\n0,a\n", "gold.csv:3: expected an integer as pid, found 'a'"),
+        ("gold.csv", "qid,pid\n0,a\n0,b\n", "gold.csv:2: expected an integer as pid, found 'a'"),
+        ("gold.csv", "qid,pid\n0,1.0\n0,2.0\n", "gold.csv:2: expected an integer as pid, found '1.0'"),
+        ("gold.csv", "qid,pid\n0,1\n0,02\n", "gold.csv:3: expected an integer as pid, found '02'"),
+        ("gold.csv", "qid,pid\nx,1\n", "gold.csv:2: expected an integer as qid, found 'x'"),
+        ("gold.csv", "qid,pid\n0,1\n\n00,1\n", "gold.csv:4: expected an integer as qid, found '00'"),
+        ("gold.csv", "0 0 1 1\n0 0 a 1\n", "gold.csv:2: expected an integer as pid, found 'a'"),
+        ("gold.csv", '{"0": {"5": 1},\n "1": {"5": 1, "-5": 1}}', "gold.csv:2: topic '1': expected an integer as pid"),
+        ("gold.csv", "qid,pid\n", "gold.csv: has no records"),
+        ("run.csv", "qid,pid,score\n", "run.csv: has no records: expected a run"),
+        ("run.csv", "qid,pid,score\n0,5,9\nx,5,9\n", "run.csv:3: expected an integer as qid, found 'x'"),
+        ("run.csv", "qid,pid,score\n00,5,9\n", "run.csv:2: expected an integer as qid, found '00'"),
+        ("run.csv", "0 Q0 5 1 9 t\n0 Q0 x 2 8 t\n", "run.csv:2: expected an integer as pid, found 'x'"),
+        (
+            "run.csv",
+            '{"qid": 0, "pid": 5, "score": 1}\n{"qid": 0, "pid": "x", "score": 1}',
+            "run.csv:2: expected an int",
+        ),
         ("gold.csv", "qid,pid\n0,1\n0\n", "gold.csv:3: expected 2 columns, found 1"),
         (
             "run.csv",
             "qid,pid,score\n0,5,9\n10,1,9\n10,7.0,8\n",
-            "run.csv: topic '10': expected integers as ids of notes",
+            "run.csv:4: expected an integer as pid, found '7.0'",
         ),
         ("run.csv", "qid,pid,score\n0,1,x\n", "run.csv:2: expected a score, a number, found 'x'"),
         ("run.csv", "qid,pid,score\n0,1,1\n0,2,nan\n", "run.csv:3: expected a score, a number, found 'nan'"),
         ("run.csv", 'qid,pid,score\n0,"1\n', "run.csv:2: unexpected end of data"),
-        ("run.csv", b"qid,pid,score\n0,\xff,1\n", "run.csv: topic '0': expected integers as ids of notes"),
+        ("run.csv", b"qid,pid,score\n0,\xff,1\n", "run.csv:2: expected an integer as pid, found '"),
         ("run.csv", "", "run.csv: "),
         ("gold.csv", "", "gold.csv: "),
     ],
@@ -237,14 +258,26 @@ def test_files_that_cannot_be_read(folder: Path, name: str, content: str | bytes
         (["gold.csv"], 1, "expected QRELS RUN..., found no RUN"),
         (["gold.csv", "nowhere"], 2, "nowhere: cannot be read"),
         (["nowhere", "run.csv"], 2, "nowhere: cannot be read"),
-        (["gold.csv", "run.csv", "-k", "0"], 2, "k: expected integers >= 1"),
-        (["gold.csv", "run.csv", "--first", "0"], 2, "first: expected an integer >= 1"),
+        (
+            ["gold.csv", "run.csv", "-k", "0"],
+            1,
+            "argument -k: expected an integer >= 1 of at most 18 digits, found '0'",
+        ),
+        (["gold.csv", "run.csv", "-k", "-1"], 1, "argument -k: expected"),
+        (["gold.csv", "run.csv", "-k", "9" * 19], 1, "argument -k: expected an integer >= 1 of at most 18 digits"),
+        (["gold.csv", "run.csv", "--first", "0"], 1, "argument --first: expected an integer >= 1"),
+        (["gold.csv", "other.csv"], 7, "other.csv: no topic is both judged and ranked"),
+        (["-", "-"], 1, "expected '-', standard input, once"),
+        (["--make-qrels", "one.parquet", "--ap", "rel"], 1, "expected no --ap with --make-qrels"),
+        (["--make-qrels", "one.parquet", "-k", "3"], 1, "expected no -k with --make-qrels"),
+        (["--make-qrels", "one.parquet", "--format", "table"], 1, "expected no --format with --make-qrels"),
         (["gold.csv", "run.csv", "--ap", "all"], 1, "argument --ap: invalid choice"),
         (["--make-qrels", "gold.csv"], 2, "gold.csv: expected a Parquet file"),
         (["--make-qrels", "nowhere"], 2, "nowhere: cannot be read"),
     ],
 )
 def test_mistakes_are_one_line(folder: Path, arguments: list[str], code: int, said: str) -> None:
+    (folder / "other.csv").write_text("qid,pid,score\n7,5,1\n")
     outcome = command("qilin", *arguments)
     assert (outcome.code, outcome.out, len(outcome.said)) == (code, b"", 1)
     assert outcome.said[0].startswith("error: " + said)
@@ -259,11 +292,18 @@ def test_mistakes_are_one_line(folder: Path, arguments: list[str], code: int, sa
         ({"k": "10"}, "k: expected integers >= 1"),
         ({"first": True}, "first: expected an integer >= 1"),
         ({"first": 3}, "first: expected topics that are row numbers, found 'q'"),
+        ({"k": 10**18}, "k: expected integers >= 1 and below"),
+        ({"qrels": {"q": ["a"], "1": ["a"]}}, "qrels: expected an integer as qid, found 'q'"),
+        ({"qrels": {"q": ["a", "5"]}}, "qrels: topic 'q': expected an integer as pid, found 'a'"),
+        ({"qrels": {"00": ["a"]}}, "qrels: expected an integer as qid, found '00'"),
+        ({"qrels": {"q": ["1.0"]}}, "qrels: topic 'q': expected an integer as pid, found '1.0'"),
+        ({"qrels": {1: ["a"]}}, "run: expected an integer as qid, found 'q'"),
+        ({"qrels": {"q": [1]}}, "run: topic 'q': expected an integer as pid, found 'a'"),
     ],
 )
 def test_arguments_that_cannot_be(arguments: dict[str, Any], text: str) -> None:
     with pytest.raises(InputError, match=text):
-        trecpy.qilin({"q": ["a"]}, {"q": ["a"]}, **arguments)
+        trecpy.qilin(**{"qrels": {"q": ["a"]}, "run": {"q": ["a"]}, **arguments})
 
 
 @pytest.mark.parametrize("column", ["search_result_details_with_idx", "rec_result_details_with_idx"])
@@ -282,6 +322,42 @@ def test_judgements_from_parquet(folder: Path, column: str, kind: type) -> None:
     assert outcome.out.decode() == first + "".join(f"{row},8\n" for row in range(4, 1504))
     (folder / "made.csv").write_bytes(outcome.out)
     assert trecpy.qilin("made.csv", {0: [4, 5]})["Recall@10"] == 1
+
+
+def test_judgements_from_parquet_of_some_rows_and_from_standard_input(folder: Path) -> None:
+    rows = [[{"note_idx": row, "click": 1}] for row in range(3000)]
+    pq.write_table(pa.table({"search_result_details_with_idx": rows}), "one.parquet")
+    raw = (folder / "one.parquet").read_bytes()
+    outcome = command("qilin", "--make-qrels", "-", "--first", "1500", stdin=raw)
+    assert outcome.out.decode() == "qid,pid\n" + "".join(f"{row},{row}\n" for row in range(1500))
+
+
+def test_a_split_is_of_one_kind(folder: Path) -> None:
+    shown = [[{"note_idx": 1, "click": 1}]]
+    kinds = ["search_result_details_with_idx", "rec_result_details_with_idx"]
+    pq.write_table(pa.table({kinds[0]: shown}), "search.parquet")
+    pq.write_table(pa.table({kinds[1]: shown}), "rec.parquet")
+    pq.write_table(pa.table(dict.fromkeys(kinds, shown)), "both.parquet")
+    outcome = command("qilin", "--make-qrels", "search.parquet", "rec.parquet")
+    assert (outcome.code, outcome.said) == (
+        2, [f"error: rec.parquet: expected {kinds[0]} as in the file before, found {kinds[1]}"]
+    )  # fmt: skip
+    outcome = command("qilin", "--make-qrels", "both.parquet")
+    assert (outcome.code, outcome.out) == (2, b"")
+    assert outcome.said == [f"error: both.parquet: expected a column {' or '.join(kinds)}, found both"]
+
+
+def test_what_is_said_of_judgements_and_runs(folder: Path) -> None:
+    """Of the judgements once, whatever the runs; of a run which topics are left out."""
+    (folder / "gold.csv").write_text(GOLD + "0,6\n12,1\n")
+    (folder / "more.csv").write_text(RUN + "11,1,1\n")
+    outcome = command("qilin", "gold.csv", "run.csv", "more.csv")
+    lacks = "lacks 1 of 3 judged topics; they are left out of the means"
+    assert (outcome.code, outcome.said) == (0, [
+        "warning: gold.csv: names a note again in 1 topic: each counts", f"warning: run.csv: {lacks}",
+        f"warning: more.csv: {lacks}", "warning: more.csv: has 1 topic without judgements; they are left out",
+    ])  # fmt: skip
+    assert command("qilin", "gold.csv", "more.csv", "--first", "11").said == outcome.said[:1]
 
 
 def test_parquet_of_something_else(folder: Path) -> None:

@@ -182,11 +182,16 @@ def _gains(text: str) -> str | dict[int, float]:
     return gains
 
 
-def whole_number(text: str) -> int:
+def whole_number(text: str, least: int = 0) -> int:
     """An option's value that is an integer >= 0, in at most 18 digits."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise argparse.ArgumentTypeError(f"expected an integer >= 0, found {quoted(text)}")
+    if not (text.isascii() and text.isdigit() and len(text) <= 18 and int(text) >= least):
+        raise argparse.ArgumentTypeError(f"expected an integer >= {least} of at most 18 digits, found {quoted(text)}")
     return int(text)
+
+
+def positive(text: str) -> int:
+    """An option's value that is an integer >= 1, in at most 18 digits."""
+    return whole_number(text, 1)
 
 
 def _places(text: str) -> int:

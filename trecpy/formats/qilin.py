@@ -1,34 +1,46 @@
-"""Judgements from Qilin's released Parquet files."""
+"""Qilin's files: judgements from the released Parquet files, and where a file names an id."""
 
 import math
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain, repeat
 from typing import Any
 
 from trecpy.errors import FileError, FormatError
 from trecpy.extras import load
+from trecpy.formats.columns import Columns, Kind
+from trecpy.formats.sniff import layout_of
+from trecpy.formats.source import ByteStream, Source, byte_lines
+from trecpy.formats.tables import read_columns
 from trecpy.text import described, shown
 
 DETAILS = ("search_result_details_with_idx", "rec_result_details_with_idx")
 _ROWS = 1 << 10  # each of which holds all notes of a topic
 
 
-def write_gold(paths: list[str], write: Callable[[bytes], object]) -> None:
+def write_gold(files: Sequence[str | ByteStream], write: Callable[[bytes], object], first: int | None = None) -> None:
     """
     Write the judgements of a split as `qid,pid`: a topic is the number of its row from 0, a note counts if clicked.
 
-    paths: the parts of one split, in order, of which a few rows at a time are read
+    files: the parts of one split, in order, of which a few rows at a time are read; first: only rows below that
 
-    Raises LibraryError: no pyarrow. FileError, FormatError: a file that is none of the released ones.
+    Raises LibraryError: no pyarrow. FileError, FormatError: a file that is none of the released ones, or of another
+    kind than the first.
     """
     load("pyarrow.parquet", "frames")
     row, head = 0, b"qid,pid\n"  # behind which nothing is written where the first file cannot be read
-    for path in paths:
-        for details in _details(path):
+    column = None
+    for file in files:
+        name = shown(file) if isinstance(file, str) else "standard input"
+        for found, details in _details(file, name):
+            if found != (column := column or found):
+                raise FormatError(f"{name}: expected {column} as in the file before, found {found}")
             clicked = [
-                f"{number},{_note(note['note_idx'], path, number)}\n"
+                f"{number},{_note(note['note_idx'], name, number)}\n"
                 for number, notes in enumerate(details, row)
                 for note in notes or ()
-                if note is not None and note["click"] == 1
+                if note is not None and note["click"] == 1 and (first is None or number < first)
             ]
             write(head + "".join(clicked).encode())
             head = b""
@@ -36,25 +48,29 @@ def write_gold(paths: list[str], write: Callable[[bytes], object]) -> None:
     write(head)
 
 
-def _details(path: str) -> Iterator[list[Any]]:
-    """Yield the shown notes of some rows at a time."""
+def _details(file: str | ByteStream, name: str) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the name of the column of shown notes, and these of some rows at a time; none of a file without rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            column = next((name for name in DETAILS if name in names), None)
-            if column is None:
-                raise FormatError(f"{shown(path)}: expected a column {' or '.join(DETAILS)}, found {', '.join(names)}")
-            if not {"click", "note_idx"} <= _fields(file.schema_arrow.field(column).type):
-                raise FormatError(f"{shown(path)}: {column}: expected lists of records with note_idx and click")
-            for batch in file.iter_batches(_ROWS, columns=[column]):
-                yield batch.column(0).to_pylist()
+        with ExitStack() as opened:
+            where = file if isinstance(file, str) else opened.enter_context(Source(file, name)).seekable()
+            table = opened.enter_context(pq.ParquetFile(where))
+            names = table.schema_arrow.names
+            known = [column for column in DETAILS if column in names]
+            if len(known) != 1:
+                raise FormatError(
+                    f"{name}: expected a column {' or '.join(DETAILS)}, found {'both' if known else ', '.join(names)}"
+                )
+            if not {"click", "note_idx"} <= _fields(table.schema_arrow.field(known[0]).type):
+                raise FormatError(f"{name}: {known[0]}: expected lists of records with note_idx and click")
+            for batch in table.iter_batches(_ROWS, columns=known):
+                yield known[0], batch.column(0).to_pylist()
     except pa.ArrowException as error:
-        raise FormatError(f"{shown(path)}: expected a Parquet file: {shown(str(error))}") from None
+        raise FormatError(f"{name}: expected a Parquet file: {shown(str(error))}") from None
     except OSError as error:
-        raise FileError(f"{shown(path)}: cannot be read: {error.strerror or shown(str(error))}") from None
+        raise FileError(f"{name}: cannot be read: {error.strerror or shown(str(error))}") from None
 
 
 def _fields(kind: Any) -> set[str]:
@@ -63,7 +79,34 @@ def _fields(kind: Any) -> set[str]:
     return {value.field(number).name for number in range(getattr(value, "num_fields", 0))}
 
 
-def _note(value: Any, path: str, row: int) -> int:
+def _note(value: Any, name: str, row: int) -> int:
     if value is None or (isinstance(value, float) and not (math.isfinite(value) and value == int(value))):
-        raise FormatError(f"{shown(path)}: row {row}: note_idx: expected an integer, found {described(value)}")
+        raise FormatError(f"{name}: row {row}: note_idx: expected an integer, found {described(value)}")
     return int(value)
+
+
+def place_of(path: str | bytes | os.PathLike[str], kind: Kind, topic: bytes, docno: bytes | None) -> str:
+    """Where a file that was read before first names a topic, or a document of it: its name, and the line or row."""
+    with Source.open(path, twice=True) as source:
+        layout = layout_of(source, kind, None)
+        if layout in ("trec", "msmarco"):
+            for number, line in enumerate(byte_lines(source), 1):
+                fields = line.split()
+                if fields[:1] == [topic] and (docno is None or docno in fields[1:3]):
+                    return f"{source.name}:{number}"
+        else:
+            for columns in read_columns(source, layout, kind):
+                for row, ids in enumerate(_pairs(columns)):
+                    if ids[0] == topic and docno in (None, ids[1]):
+                        return columns.where(row)
+        return source.name
+
+
+def _pairs(columns: Columns) -> Iterator[tuple[bytes, bytes]]:
+    """Yield topic and docno of each row."""
+    topics = columns.topics
+    if isinstance(topics, tuple):
+        topics = chain.from_iterable(map(repeat, *topics))
+    for pair in zip(topics, columns.docnos, strict=True):
+        first, second = (str(each).encode("utf-8", "surrogateescape") for each in pair)
+        yield first, second

@@ -1,6 +1,7 @@
 """The figures of Qilin's search and recommendation (arXiv 2503.00501), by the rules of its released evaluator."""
 
 import operator
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -11,18 +12,22 @@ import numpy as np
 from trecpy.api import Evaluation, Evaluator
 from trecpy.arrays import starts_of
 from trecpy.collection import Watched
-from trecpy.errors import InputError, NothingScoredError
-from trecpy.formats.columns import LEVEL_NAMES
+from trecpy.errors import FormatError, InputError, NothingScoredError
+from trecpy.files import is_dataset
+from trecpy.formats.columns import LEVEL_NAMES, Kind
+from trecpy.formats.qilin import place_of
 from trecpy.kernels.dtypes import Bytes, Flags, Integers, Words
 from trecpy.packed import Block, Judgements
 from trecpy.papers.figures import Figures
 from trecpy.pools import Pool
 from trecpy.presets import stated
 from trecpy.protocol import chosen_protocol
-from trecpy.text import described, plural, quoted
+from trecpy.text import described, plural, quoted, shown
 
 _MEASURES = {"MRR": "RR", "MAP": "AP", "Recall": "R", "Precision": "P"}
-_REAL = re.compile(rb"[0-9]+\.[0-9]+")
+_MOST = 10**18  # cutoffs are below
+_INTEGER = re.compile(rb"0|[1-9][0-9]*")
+_NUMBER = re.compile(rb"\s*[+-]?[0-9]+(\.[0-9]*)?\s*")
 _FEWEST = 20  # topics from which on the order of rows is judged
 _LOW, _TIMES = 0.02, 10
 
@@ -39,7 +44,8 @@ def qilin(
     MRR@k, MAP@k, Recall@k and Precision@k, the means over the topics of both qrels and run; 0 where there are none.
 
     qrels: as trecpy.evaluate takes them, such as a path of `qid,pid`; also {qid: [pid, ...]} and a frame with qid and
-        pid. A note that is judged twice counts twice.
+        pid. A note that is judged twice counts twice. Ids of a file are integers, without leading zeros; those in
+        memory are integers or none of them is.
     run: as trecpy.evaluate takes it, such as a path of `qid,pid,score` (or similarity). Equal scores stay in the order
         given; notes that are ranked twice count twice, and are said.
     ap: what MAP@k is divided by: "min", relevant notes or k, whichever is less (the evaluator); "rel", all relevant
@@ -47,13 +53,19 @@ def qilin(
     rr: "cut", the first k ranks count; "uncut", all do, whatever the name says (recipes)
     first: only topics with qid < first; the shipped configurations have 1000
 
+    Topics of one side alone, and none in both, are said in the notes.
+
     Raises InputError, FileError, FormatError, TopicError.
     """
     return QilinScorer(qrels, k, ap, rr, first).score(run)
 
 
 class QilinScorer:
-    """Judgements prepared once, for many runs. Arguments as qilin() has them."""
+    """
+    Judgements prepared once, for many runs. Arguments as qilin() has them.
+
+    notes: what was odd in the judgements, with which the notes of each run begin
+    """
 
     def __init__(
         self,
@@ -75,39 +87,68 @@ class QilinScorer:
         }
         protocol = chosen_protocol("qilin", {"ap": ap})
         self.evaluator = Evaluator(_judged(qrels), list(self.names.values()), protocol=protocol)
-        self.numbered = _numbered(self.evaluator.qrels.judgements)
+        judgements = self.evaluator.qrels.judgements
+        self._numbered = _numbered(judgements, qrels)
+        if first is not None and not self._numbered[0]:
+            raise InputError(f"first: expected topics that are row numbers, found {quoted(judgements.topics[0])}")
+        self._judged = self._firsts(judgements.topics)
+        self.notes = list(self.evaluator.notes)
+        if repeated := int(np.count_nonzero(judgements.documents.repeated[:, 0] >= 0)):
+            self.notes.append(f"{judgements.name}: names a note again in {plural(repeated, 'topic')}: each counts")
         self.protocol = stated(protocol)
         self.protocol += ", rr=uncut" * (rr == "uncut") + (f", first={first}" if first is not None else "")
 
     def score(self, run: Any) -> Figures:
         """Score a run."""
-        pool, judgements = Pool(), self.evaluator.qrels.judgements
+        pool, judgements, notes = Pool(), self.evaluator.qrels.judgements, list(self.notes)
 
         def see(block: Block) -> None:
-            if self.numbered:
-                _refuse_other(block)
+            self._refuse_other(block, run)
             pool.see(block)
 
         try:
             evaluation = self.evaluator.evaluate(Watched(run, see))
         except NothingScoredError:
-            nothing = "no topic is in both: all is 0"
-            return Figures(dict.fromkeys(self.names, 0.0), topics=0, notes=[nothing], protocol=self.protocol)
-        scores, notes = evaluation._scores, list(evaluation.notes)
+            if _is_file(run) and not pool.documents:
+                raise FormatError(f"{_name(run, 'run')}: has no records: expected a run") from None
+            return self._nothing(notes)
+        scores = evaluation._scores
+        notes += evaluation.notes[len(self.evaluator.notes) :]
         if self.first is not None:
-            rows = [t for t, topic in enumerate(scores.topics) if _number(topic) < self.first]
+            rows = [t for t, topic in enumerate(scores.topics) if int(topic) < self.first]
             scores = replace(scores, topics=[scores.topics[t] for t in rows], per_query=scores.per_query[rows])
         if not scores.topics:
-            notes.append("no topic is in both: all is 0")
-            return Figures(dict.fromkeys(self.names, 0.0), topics=0, notes=notes, protocol=self.protocol)
-        repeated = int(np.count_nonzero(judgements.documents.repeated[:, 0] >= 0))
-        if repeated:
-            notes.append(f"judgements name a note again in {plural(repeated, 'topic')}: each counts")
+            return self._nothing(notes)
+        if lacking := len(self._judged) - len(scores.topics):
+            notes.append(
+                f"lacks {lacking:,} of {plural(len(self._judged), 'judged topic')}; they are left out of the means"
+            )
+        if beyond := len(self._firsts(scores.unjudged)):
+            notes.append(f"has {plural(beyond, 'topic')} without judgements; they are left out")
         if (doubt := _order(judgements, pool, scores.topics)) is not None:
             notes.append(doubt)
         found = Evaluation(scores, [judgements])
         values = {paper: found[name] for paper, name in self.names.items()}
         return Figures(values, topics=len(scores.topics), notes=notes, protocol=self.protocol)
+
+    def _nothing(self, notes: list[str]) -> Figures:
+        """Zeros, as the evaluator has them."""
+        zeros = dict.fromkeys(self.names, 0.0)
+        return Figures(zeros, topics=0, notes=[*notes, "no topic is in both: all is 0"], protocol=self.protocol)
+
+    def _firsts(self, topics: Iterable[bytes]) -> list[bytes]:
+        """The topics that are asked for."""
+        return [topic for topic in topics if self.first is None or int(topic) < self.first]
+
+    def _refuse_other(self, block: Block, run: Any) -> None:
+        """Raise FormatError, InputError: rankings have an id that is no integer, where the judgements have integers."""
+        topics, notes = self._numbered
+        for topic in block.topics if topics else ():
+            if not _INTEGER.fullmatch(topic):
+                raise _refusal(run, "run", topic)
+        if notes and len(wrong := _no_integers(block.data, block.spans)):
+            topic = block.topics[int(np.searchsorted(block.starts, wrong[0], "right")) - 1]
+            raise _refusal(run, "run", topic, block.docno(int(wrong[0])))
 
 
 def _cutoffs(k: Any) -> list[int]:
@@ -115,15 +156,9 @@ def _cutoffs(k: Any) -> list[int]:
         cutoffs = [operator.index(each) for each in (k if isinstance(k, Iterable) else [k])]
     except TypeError:
         cutoffs = []
-    if not cutoffs or min(cutoffs) < 1:
-        raise InputError(f"k: expected integers >= 1, found {described(k)}")
+    if not cutoffs or min(cutoffs) < 1 or max(cutoffs) >= _MOST:
+        raise InputError(f"k: expected integers >= 1 and below 10**18, found {described(k)}")
     return cutoffs
-
-
-def _number(topic: bytes) -> int:
-    if not topic.isdigit():
-        raise InputError(f"first: expected topics that are row numbers, found {quoted(topic)}")
-    return int(topic)
 
 
 def _judged(given: Any) -> Any:
@@ -136,37 +171,52 @@ def _judged(given: Any) -> Any:
     return given
 
 
-def _numbered(judgements: Judgements) -> bool:
+def _numbered(judgements: Judgements, given: Any) -> tuple[bool, bool]:
     """
-    Are the ids of judged notes integers, as the released ones are? Their evaluator takes no others.
+    Are the ids of judged topics, and of notes, integers, as the released ones are? Their evaluator takes no others.
 
-    Raises InputError: some are, or they are integers that were written as real numbers, and would match nothing.
+    given: what the judgements are from. Raises FormatError, InputError: some are, or what is none looks like a number
+    that would match nothing; or any is none in a file.
     """
-    documents = judgements.documents
-    wrong = _no_integers(documents.data, documents.spans)
-    docno = documents.docno(int(wrong[0])) if len(wrong) else b""
-    if len(wrong) and (len(wrong) < len(documents.spans) or _REAL.fullmatch(docno)):
-        raise InputError(f"{judgements.name}: expected integers as ids of notes, found {quoted(docno)}")
-    return not len(wrong)
+    documents, strict = judgements.documents, _is_file(given)
+    topics = [topic for topic in judgements.topics if not _INTEGER.fullmatch(topic)]
+    notes = _no_integers(documents.data, documents.spans)
+    if topics and (strict or len(topics) < len(judgements.topics) or _NUMBER.fullmatch(topics[0])):
+        raise _refusal(given, "qrels", topics[0])
+    if len(notes):
+        docno = documents.docno(int(notes[0]))
+        if strict or len(notes) < len(documents.spans) or _NUMBER.fullmatch(docno):
+            unit = int(np.searchsorted(documents.starts, notes[0], "right")) - 1
+            raise _refusal(given, "qrels", judgements.topics[unit], docno)
+    return not topics, not len(notes)
 
 
-def _refuse_other(block: Block) -> None:
-    """Raise InputError: a note in rankings has an id that is no integer."""
-    wrong = _no_integers(block.data, block.spans)
-    if len(wrong):
-        record = int(wrong[0])
-        topic = quoted(block.topics[int(np.searchsorted(block.starts, record, "right")) - 1])
-        raise InputError(
-            f"topic {topic}: expected integers as ids of notes, as the judgements have, found "
-            f"{quoted(block.docno(record))}"
-        )
+def _refusal(given: Any, kind: Kind, topic: bytes, docno: bytes | None = None) -> InputError | FormatError:
+    """What is raised for a topic, or the docno of one, that is no integer."""
+    name, found = ("qid", topic) if docno is None else ("pid", docno)
+    text = f"expected an integer as {name}, found {quoted(found)}"
+    if isinstance(given, str | bytes | os.PathLike) and given != "-":
+        return FormatError(f"{place_of(given, kind, topic, docno)}: {text}")
+    where = _name(given, kind) if docno is None else f"{_name(given, kind)}: topic {quoted(topic)}"
+    return (FormatError if _is_file(given) else InputError)(f"{where}: {text}")
+
+
+def _is_file(given: Any) -> bool:
+    return (isinstance(given, str | bytes | os.PathLike) and not is_dataset(given)) or hasattr(given, "readinto")
+
+
+def _name(given: Any, kind: Kind) -> str:
+    return shown(given) if isinstance(given, str | bytes | os.PathLike) else str(getattr(given, "name", kind))
 
 
 def _no_integers(data: Bytes, spans: Integers) -> Integers:
-    """int64[n]: the ids that are not digits alone."""
+    """int64[n]: the ids that are not digits alone, or have a zero before others."""
     digits = starts_of((data >= ord("0")) & (data <= ord("9")))
     at, size = spans[:, 0], spans[:, 1]
-    return np.flatnonzero(digits[at + size] - digits[at] != size)
+    other = digits[at + size] - digits[at] != size
+    several = np.flatnonzero(size > 1)
+    other[several] |= data[at[several]] == ord("0")
+    return np.flatnonzero(other | (size == 0))
 
 
 def _columns(given: Any) -> set[str]:
