@@ -18,8 +18,8 @@ DESCRIPTION = """\
 MRR@k, MAP@k, Recall@k and Precision@k as Qilin's released evaluator (arXiv 2503.00501) computes them, a row a run: the
 mean over topics of both files; equal scores in the order of the file; MAP divided by the relevant notes or k, whichever
 is less; notes that are ranked or judged twice count twice. QRELS is CSV of qid,pid and a RUN of qid,pid,score (or
-similarity), with a header, or any layout that `trecpy eval` reads; ids are integers. A qid is the number of a row in the
-test split, from 0. '-' is standard input."""
+similarity), with a header, or any layout that `trecpy eval` reads; ids are integers. A qid is the number of a row in
+the test split, from 0. '-' is standard input."""
 EXAMPLES = """\
   trecpy qilin search.test.qrels.csv rerank_results.csv
   trecpy qilin search.test.qrels.csv rerank_results.csv --first 1000
