@@ -1,7 +1,9 @@
 """QuoteR's figures: its scripts' worked numbers, the same ranks in every form, its files, what is wrong in them."""
 
+import itertools
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +98,7 @@ def test_scores_ranks_and_runs_give_the_same(
         above = sum(score > scores[column] for score in scores)
         equal = [c for c, score in enumerate(scores) if score == scores[column]]
         ranks.append(above + {"best": 1, "input": equal.index(column) + 1, "worst": len(equal)}[ties])
-    by_ranks = trecpy.quoter(ranks=ranks, **how)
+    by_ranks = trecpy.quoter(ranks=ranks, **{**how, "ties": None})
     if as_published and ties != "input":  # recall is by column then
         dense, by_ranks = ({k: v for k, v in each.items() if "Recall" not in k} for each in (dense, by_ranks))  # type: ignore[assignment]
     assert by_ranks == dense
@@ -107,6 +109,47 @@ def test_they_are_what_their_names_say(ranks: list[int]) -> None:
     found, array = trecpy.quoter(ranks=ranks), np.array(ranks)
     wanted = [np.mean(1 / array), np.mean((array <= 5) / np.log2(array + 1)), *(np.mean(array <= k) for k in CUTOFFS)]
     assert [*found.values()] == pytest.approx([*wanted, np.median(array), array.mean(), array.var(), array.std()])
+
+
+CONTEXTS = st.integers(1, 4).flatmap(
+    lambda width: st.lists(
+        st.tuples(st.lists(st.integers(0, 2), min_size=width, max_size=width), st.integers(0, width - 1)),
+        min_size=1, max_size=4,
+    )
+)  # fmt: skip
+
+
+@given(CONTEXTS, st.booleans())
+def test_expected_ranks_are_means_over_all_orders(contexts: list[tuple[list[int], int]], as_run: bool) -> None:
+    """Of matrices of one width, and of runs."""
+    possible = []
+    for scores, column in contexts:
+        above, equal = sum(s > scores[column] for s in scores), scores.count(scores[column])
+        possible.append(range(above + 1, above + equal + 1))
+    orders = np.array(list(itertools.product(*possible)))
+    gold = [column for _, column in contexts]
+    if as_run:
+        run = {str(t): {str(c): float(s) for c, s in enumerate(scores)} for t, (scores, _) in enumerate(contexts)}
+        found = trecpy.quoter(run=run, gold={str(t): column for t, column in enumerate(gold)}, ties="expected")
+    else:
+        found = trecpy.quoter([scores for scores, _ in contexts], gold, ties="expected")
+    assert found["MeanRank"] == pytest.approx(orders.mean())
+    assert found["RankVariance"] == pytest.approx(orders.var(axis=1).mean())
+    if len(orders) > 1:
+        assert math.isnan(found["MedianRank"])
+        assert math.isnan(found["RankSD"])
+        assert found.notes[-1].startswith("MedianRank and RankSD are undefined: their means over the orders of equal")
+    else:
+        assert [found["MedianRank"], found["RankSD"]] == [np.median(orders), pytest.approx(orders.std())]
+        assert found.notes == ()
+
+
+def test_expected_ranks_as_published_and_of_gold_quotes_that_were_not_ranked() -> None:
+    found = trecpy.quoter([[0.9, 0.5, 0.5, 0.5]], [3], ties="expected", as_published=True)
+    assert [math.isnan(found[name]) for name in ("MedianRank", "MeanRank", "Variance")] == [True, False, True]
+    assert found.notes[-1].startswith("MedianRank and Variance are undefined")
+    half = trecpy.quoter([[1, 1], [1, -np.inf]], [0, 1], ties="expected", pool=2)
+    assert [half["MeanRank"], half["RankVariance"]] == [1.75, pytest.approx((0.25 + 0) / 2)]
 
 
 def test_one_evaluation_of_the_preset_is_the_same() -> None:
@@ -154,15 +197,31 @@ def test_topics_that_a_run_lacks_are_counted() -> None:
         ({"scores": [["a"]], "gold": [0]}, r"scores: expected numbers"),
         ({"scores": [[1]]}, "expected scores and gold, or ranks, or run and gold"),
         ({"ranks": [1], "gold": [0]}, "expected scores and gold, or ranks, or run and gold"),
-        ({"ranks": [1, 0]}, "ranks: row 1: expected an integer >= 1, or None or inf, found 0"),
-        ({"ranks": [1.5]}, "ranks: row 0: expected an integer >= 1"),
-        ({"ranks": [math.nan]}, "ranks: row 0: expected an integer >= 1"),
-        ({"ranks": [True]}, "ranks: row 0: expected an integer >= 1"),
-        ({"ranks": ["1"]}, "ranks: row 0: expected an integer >= 1"),
+        ({"ranks": [1, 0]}, r"ranks: row 1: expected an integer from 1 to 2\*\*62 - 1, or None or inf, found 0"),
+        (
+            {"ranks": [2**62]},
+            r"ranks: row 0: expected an integer from 1 to 2\*\*62 - 1, or None or inf, found 46116860",
+        ),
+        ({"ranks": {1, 2}}, r"ranks: expected a list or an array, without a mask, found \{1, 2\}"),
+        ({"ranks": {1: 2}}, r"ranks: expected a list or an array"),
+        ({"ranks": 1}, r"ranks: expected a list or an array"),
+        ({"ranks": np.ma.masked_array([1, 2], [0, 1])}, r"ranks: expected a list or an array, without a mask"),
+        ({"ranks": [1], "ties": "worst"}, "ties: expected scores or a run, whose equal scores they order"),
+        ({"ranks": [1], "pool": "3"}, "pool: expected an integer from 1 to .*, found '3'"),
+        ({"ranks": [1], "pool": True}, "pool: expected an integer from 1"),
+        ({"ranks": [1], "pool": 10**400}, "pool: expected an integer from 1"),
+        ({"ranks": [1], "as_published": "no"}, "as_published: expected True or False, found 'no'"),
+        ({"scores": np.ma.masked_array([[1, 2]], [[0, 1]]), "gold": [0]}, "scores: expected an array without a mask"),
+        ({"scores": [[1, 2]], "gold": np.ma.masked_array([1], [1])}, "gold: expected an array without a mask"),
+        ({"run": {"1": ["a"]}, "gold": {1: [6]}}, r"gold: topic 1: expected a docno, found \[6\]"),
+        ({"ranks": [1.5]}, "ranks: row 0: expected an integer from 1"),
+        ({"ranks": [math.nan]}, "ranks: row 0: expected an integer from 1"),
+        ({"ranks": [True]}, "ranks: row 0: expected an integer from 1"),
+        ({"ranks": ["1"]}, "ranks: row 0: expected an integer from 1"),
         ({"ranks": []}, "ranks: expected at least one"),
         ({"ranks": [5], "pool": 4}, "pool: expected at least 5, the largest rank, found 4"),
         ({"ranks": [5], "batch": 4}, "batch: expected as_published"),
-        ({"ranks": [5], "ties": "nonsense"}, "ties: expected"),
+        ({"scores": [[5]], "gold": [0], "ties": "nonsense"}, "ties: expected"),
         ({"run": {"1": ["a"]}, "gold": {"1": {"a": 1, "b": 1}}}, "gold: topic '1': expected one gold quote, found 2"),
         ({"run": {"1": ["a"]}, "gold": {"1": {"a": 0}}}, "gold: topic '1': expected one gold quote, found 0"),
     ],
@@ -209,8 +268,11 @@ def test_released_text_that_is_none(tmp_path: Path) -> None:
     path.write_text("left\tquote\tright\n")
     with pytest.raises(FormatError, match="expected more than 113,942 lines"):
         read_quotes(str(path), "english")
+    path.write_bytes(b"left\tquote\tright\nl\xc3\xa9ft\tquot\xe9\tright\n")
+    with pytest.raises(FormatError, match=r"bad.txt:2: expected UTF-8, found the byte 0xe9"):
+        read_quotes(str(path), "english")
     path.write_bytes(b"\xff\t\t\n")
-    with pytest.raises(FormatError, match="expected UTF-8"):
+    with pytest.raises(FormatError, match=r"bad.txt:1: expected UTF-8, found the byte 0xff"):
         read_quotes(str(path), "english")
     with pytest.raises(InputError, match="language: expected 'english'"):
         read_quotes(str(path), "latin")
@@ -223,6 +285,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     np.save("gold.npy", np.array([3, 0]))
     np.savez("both.npz", scores=np.eye(3), gold=np.arange(3))
     (tmp_path / "ranks.txt").write_text("1\n3\n12\n")
+    (tmp_path / "empty").write_text("")
     (tmp_path / "gold.qrels").write_text("9 0 a 1\n10 0 b 1\n")
     (tmp_path / "one.run").write_text("9 Q0 a 1 2 t\n10 Q0 a 1 2 t\n10 Q0 b 2 1 t\n")
     return tmp_path
@@ -289,6 +352,35 @@ def test_released_text_and_scores(folder: Path, released: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        (lambda raw: b"", "an empty file"),
+        (lambda raw: raw[:-8], "one that is cut short or damaged"),
+        (lambda raw: b"PK\x03\x04" + raw, "one that is cut short or damaged"),
+        (lambda raw: b"left\xff" + raw[8:], "'left"),
+    ],
+)
+def test_arrays_that_are_none(folder: Path, damage: Callable[[bytes], bytes], found: str) -> None:
+    (folder / "scores.npy").write_bytes(damage((folder / "scores.npy").read_bytes()))
+    outcome = command("quoter", "--scores", "scores.npy", "--gold", "gold.npy")
+    assert (outcome.code, outcome.out, len(outcome.said)) == (2, b"", 1)
+    assert outcome.said[0].startswith(
+        f"error: scores.npy: expected an array of numbers as NumPy writes it (.npy, .npz), found {found}"
+    )
+    np.save("scores.npy", np.array([None, 1]))
+    assert "found Python objects" in command("quoter", "--scores", "scores.npy", "--gold", "gold.npy").said[0]
+
+
+def test_ranks_with_a_byte_order_mark_and_from_standard_input(folder: Path) -> None:
+    raw = (folder / "ranks.txt").read_bytes()
+    (folder / "marked.txt").write_bytes(b"\xef\xbb\xbf" + raw)
+    whole, marked = records("--ranks", "ranks.txt", "--ranks", "marked.txt")
+    assert whole == {**marked, "input": "ranks.txt"}
+    piped = command("quoter", "--ranks", "-", "--format", "tsv", stdin=raw)
+    assert piped.out.decode().splitlines()[1].startswith(f"-\t3\t{whole['MRR']}\t")
+
+
 def test_missing_gold_quotes_are_said(folder: Path) -> None:
     (folder / "ranks.txt").write_text("1\n-\ninf\n\n")
     outcome = command("quoter", "--ranks", "ranks.txt")
@@ -296,6 +388,9 @@ def test_missing_gold_quotes_are_said(folder: Path) -> None:
     assert [cells[name] for name in RANKS] == ["-"] * 4
     assert len(outcome.said) == 1
     assert outcome.said[0].startswith("warning: ranks.txt: lacks the gold quote of 2 of 3 contexts")
+    hint = b"rank statistics: undefined without the ranks of all gold quotes; --pool N takes missing ones as N\n"
+    assert outcome.out.endswith(hint)
+    assert hint not in command("quoter", "--ranks", "ranks.txt", "--pool", "9").out
 
 
 @pytest.mark.parametrize(
@@ -309,11 +404,20 @@ def test_missing_gold_quotes_are_said(folder: Path) -> None:
         (["--data", "x", "--language", "english", "--ranks", "ranks.txt"], 1, "expected no --data with --ranks"),
         (["--data", "x", "--language", "english", "one.run"], 2, "x: cannot be read"),
         (["--scores", "nowhere.npy", "--gold", "gold.npy"], 2, "nowhere.npy: cannot be read"),
-        (["--scores", "ranks.txt", "--gold", "gold.npy"], 2, "ranks.txt: expected an array of numbers"),
+        (["--scores", "ranks.txt", "--gold", "gold.npy"], 2,
+         r"ranks.txt: expected an array of numbers as NumPy writes it (.npy, .npz), found '1\n3\n12\n'"),
         (["--scores", "scores.npy", "--gold", "both.npz"], 2, "scores.npy: gold: expected integers [2]"),
         (["--ranks", "gold.qrels"], 2, "gold.qrels:1: expected a rank, an integer >= 1, or '-', found '9 0 a 1'"),
         (["gold.qrels", "ranks.txt"], 2, "ranks.txt:1:"),
-        (["--ranks", "ranks.txt", "--batch", "0", "--as-published"], 2, "ranks.txt: batch: expected a number >= 1"),
+        (["--ranks", "ranks.txt", "--batch", "0", "--as-published"], 1, "argument --batch: expected an integer >= 1"),
+        (["--ranks", "ranks.txt", "--batch", "2"], 1, "expected --as-published with --batch"),
+        (["--ranks", "ranks.txt", "--ties", "worst"], 1, "expected no --ties with --ranks"),
+        (["--ranks", "ranks.txt", "--split", "valid"], 1, "expected --data with --split"),
+        (["--ranks", "ranks.txt", "--gold", "gold.npy"], 1, "expected no --gold without --scores"),
+        (["gold.qrels", "one.run", "--gold", "gold.npy"], 1, "expected no --gold without --scores"),
+        (["--ranks", "ranks.txt", "--pool", "0"], 1, "argument --pool: expected an integer >= 1 of at most 18 digits"),
+        (["--ranks", "-", "--ranks", "-"], 1, "expected '-', standard input, once"),
+        (["--scores", "scores.npy", "--gold", "empty"], 2, "empty: expected an array of numbers as"),
         (["--ranks", "ranks.txt", "--places", "3", "--as-published"], 1, "expected no --places with --as-published"),
     ],
 )  # fmt: skip

@@ -1,12 +1,15 @@
 """QuoteR's files: its released text, matrices of scores, gold indices, gold ranks."""
 
+import re
+import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from trecpy.errors import FileError, FormatError, InputError
-from trecpy.formats.source import read_lines
+from trecpy.formats.source import ByteStream, read_lines
 from trecpy.kernels.dtypes import Integers
 from trecpy.text import described, plural, quoted, shown
 
@@ -14,6 +17,7 @@ from trecpy.text import described, plural, quoted, shown
 BOUNDS = {"english": (101171, 113942), "modern-chinese": (32472, 36657), "ancient-chinese": (93031, 104784)}
 SPLITS = ("test", "valid", "train")
 MISSING = ("-", "inf")
+_NO_UTF8 = re.compile("[\udc80-\udcff]")  # bytes, as text that is read with surrogateescape has them
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +62,11 @@ def read_quotes(path: str, language: str) -> Quotes:
         raise InputError(f"language: expected {', '.join(map(repr, BOUNDS))}, found {described(language)}")
     texts = []
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
             for number, line in enumerate(file, 1):
+                if not line.isascii() and (wrong := _NO_UTF8.search(line)):
+                    byte = ord(wrong[0]) - 0xDC00
+                    raise FormatError(f"{shown(path)}:{number}: expected UTF-8, found the byte 0x{byte:02x}")
                 fields = (line.strip().lower() if language == "english" else line.strip()).split("\t")
                 if len(fields) < 3:
                     raise FormatError(
@@ -69,8 +76,6 @@ def read_quotes(path: str, language: str) -> Quotes:
                 texts.append(fields[1])
     except OSError as error:
         raise FileError(f"{shown(path)}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{shown(path)}: expected UTF-8: {error}") from None
     bounds = BOUNDS[language]
     if len(texts) <= bounds[1]:
         raise FormatError(
@@ -85,10 +90,11 @@ def read_quotes(path: str, language: str) -> Quotes:
 def read_array(path: str, name: str) -> Any:
     """An array of NumPy's file formats: a .npy file, or `name` in a .npz file. Raises FileError, FormatError."""
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(found, np.lib.npyio.NpzFile):
-            return found
-        with found:
+        with open(path, "rb") as file:
+            if file.read(2) != b"PK":
+                return np.load(path, mmap_mode="r", allow_pickle=False)
+            file.seek(0)
+            found = np.load(file, allow_pickle=False)
             if name not in found.files:
                 raise FormatError(
                     f"{shown(path)}: expected an array {quoted(name)}, found {', '.join(map(shown, found.files))}"
@@ -96,8 +102,19 @@ def read_array(path: str, name: str) -> Any:
             return found[name]
     except OSError as error:
         raise FileError(f"{shown(path)}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError):
-        raise FormatError(f"{shown(path)}: expected an array of numbers as NumPy writes it (.npy, .npz)") from None
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
+        raise FormatError(
+            f"{shown(path)}: expected an array of numbers as NumPy writes it (.npy, .npz), found {_kind(path)}"
+        ) from None
+
+
+def _kind(path: str) -> str:
+    """What a file is that NumPy does not read."""
+    with open(path, "rb") as file:
+        head = file.read(1 << 16)
+    if head.startswith((b"\x93NUMPY", b"PK")):
+        return "Python objects" if b"'descr': '|O'" in head else "one that is cut short or damaged"
+    return quoted(head[:40]) if head else "an empty file"
 
 
 def is_archive(path: str) -> bool:
@@ -105,13 +122,13 @@ def is_archive(path: str) -> bool:
     return path.endswith(".npz")
 
 
-def read_ranks(path: str) -> list[int | None]:
+def read_ranks(file: str | ByteStream) -> list[int | None]:
     """
     One rank a line, from 1; '-' or 'inf' where the gold quote was not ranked. Blank lines at the end are skipped.
 
     Raises FileError, FormatError.
     """
-    name, lines = read_lines(path)
+    name, lines = read_lines(file)
     while lines and not lines[-1].strip():
         lines.pop()
     ranks: list[int | None] = []

@@ -338,12 +338,16 @@ def _rounded(room: int) -> int:
     return (room + 7) // 8 * 8 + _BEHIND
 
 
-def read_lines(path: str) -> tuple[str, list[bytes]]:
-    """A small file's name as messages have it, and its lines. Raises FileError, and FormatError for a NUL byte."""
-    with Source.open(path) as source:
+def read_lines(file: str | ByteStream) -> tuple[str, list[bytes]]:
+    """
+    A small file's name as messages have it, and its lines, without a byte order mark.
+
+    file: a path, or standard input. Raises FileError, and FormatError for a NUL byte.
+    """
+    with Source.open(file) if isinstance(file, str) else Source(file, "standard input") as source:
         lines = Lines(source, 1 << 16)
         stop = lines.read(whole=True)
-        return source.name, lines.data[:stop].tobytes().split(b"\n")[:-1]
+        return source.name, lines.data[:stop].tobytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]
 
 
 class Bytes(io.RawIOBase):

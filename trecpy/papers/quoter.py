@@ -1,7 +1,7 @@
 """The figures of QuoteR (arXiv 2202.13145): where each context's one gold quote stands among all quotes."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from trecpy.api import Evaluator
 from trecpy.errors import InputError
-from trecpy.evaluation import score_ranked
+from trecpy.evaluation import score_ranked, tie_range
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 from trecpy.names import parse_names
 from trecpy.packed import Documents, Qrels
@@ -24,6 +24,7 @@ from trecpy.text import described, plural, quoted
 _RANK = "first_rel_rank"
 _NAMES = {"recip_rank": "MRR", "ndcg_cut": "NDCG", "recall": "Recall"}
 _CELLS = 1 << 22  # scores that are looked at together
+_MOST = 2**62  # ranks are below
 
 _PLACES = {"MRR": 3, "NDCG": 3, "Recall": 4}
 
@@ -53,7 +54,9 @@ def quoter(
     ranks: instead, the gold quotes' ranks from 1, None or inf where one was not ranked
     run: instead, rankings with gold, as trecpy.evaluate takes them; contexts are in the order of their numbers, where
         all ids are numbers, else in byte order
-    ties: as Protocol has it; "best", the gold quote before its equals, as in their scripts, unless said otherwise
+    ties: of scores or a run, as Protocol has it; "best", the gold quote before its equals, as in their scripts, unless
+        said otherwise. With "expected" a rank is the mean over all orders of equals, and so is the variance of ranks;
+        median and standard deviation, whose means have no closed form, are NaN where a gold quote is tied.
     pool: quotes in all, for rank statistics of contexts whose gold quote was not ranked: it counts as the last one;
         without it these are NaN. In MRR, NDCG and recall it counts 0.
     as_published: the numbers that their scripts print: MRR and NDCG are means of the means of `batch` contexts (64),
@@ -62,7 +65,13 @@ def quoter(
     Keys: MRR, NDCG@5, Recall@k, MedianRank, MeanRank, RankVariance, RankSD (of the population, ranks from 1). Parts of
     the data are scored apart. Raises InputError, and as trecpy.evaluate does.
     """
-    protocol = _protocol(ties, as_published, batch)
+    if not isinstance(as_published, bool | np.bool_):
+        raise InputError(f"as_published: expected True or False, found {described(as_published)}")
+    if pool is not None and not (_is_whole(pool) and 1 <= pool < _MOST):
+        raise InputError(f"pool: expected an integer from 1 to 2**62 - 1, found {described(pool)}")
+    if ties is not None and ranks is not None:
+        raise InputError("ties: expected scores or a run, whose equal scores they order; ranks have none")
+    protocol = _protocol(ties, bool(as_published), batch)
     given = [each is not None for each in (scores, ranks, run)]
     if sum(given) != 1 or (gold is None) == (ranks is None):
         raise InputError("quoter: expected scores and gold, or ranks, or run and gold")
@@ -71,7 +80,7 @@ def quoter(
         found = _of_run(run, gold, protocol, notes)
     else:
         found = _of_ranks(ranks, protocol) if ranks is not None else _of_matrix(scores, gold, protocol)
-    return _figures(found, pool, as_published, notes)
+    return _figures(found, pool, bool(as_published), notes)
 
 
 def _protocol(ties: str | None, as_published: bool, batch: int | None) -> Protocol:
@@ -112,6 +121,11 @@ def _scored(
 
 
 def _of_matrix(scores: Any, gold: Any, protocol: Protocol) -> Scores:
+    for name, given in (("scores", scores), ("gold", gold)):
+        if np.ma.isMaskedArray(given):
+            raise InputError(
+                f"{name}: expected an array without a mask, which would be lost; -inf is a score of no rank"
+            )
     matrix, golds = np.asarray(scores), np.asarray(gold)
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or matrix.size == 0:
         raise InputError(f"scores: expected numbers [contexts, quotes], found {matrix.dtype} {list(matrix.shape)}")
@@ -142,7 +156,14 @@ def _of_matrix(scores: Any, gold: Any, protocol: Protocol) -> Scores:
     return _scored(above, before, after, num_ret, there, protocol)
 
 
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def _of_ranks(ranks: Iterable[Any], protocol: Protocol) -> Scores:
+    unordered = isinstance(ranks, Set | Mapping | str | bytes) or not isinstance(ranks, Iterable)
+    if unordered or np.ma.isMaskedArray(ranks):
+        raise InputError(f"ranks: expected a list or an array, without a mask, found {described(ranks)}")
     given = list(ranks)
     if not given:
         raise InputError("ranks: expected at least one, found none")
@@ -150,9 +171,11 @@ def _of_ranks(ranks: Iterable[Any], protocol: Protocol) -> Scores:
     for row, rank in enumerate(given):
         if rank is None or (isinstance(rank, float) and rank == math.inf):
             continue
-        whole = isinstance(rank, int | np.integer) or (isinstance(rank, float | np.floating) and rank % 1 == 0)
-        if isinstance(rank, bool) or not whole or not 1 <= rank < 2**62:
-            raise InputError(f"ranks: row {row}: expected an integer >= 1, or None or inf, found {described(rank)}")
+        whole = _is_whole(rank) or (isinstance(rank, float | np.floating) and rank % 1 == 0)
+        if not whole or not 1 <= rank < _MOST:
+            raise InputError(
+                f"ranks: row {row}: expected an integer from 1 to 2**62 - 1, or None or inf, found {described(rank)}"
+            )
         place[row] = int(rank)
     there, none = place > 0, np.zeros(len(place), np.int64)
     return _scored(place - there, none, none, np.maximum(place, 1), there, protocol)
@@ -160,6 +183,9 @@ def _of_ranks(ranks: Iterable[Any], protocol: Protocol) -> Scores:
 
 def _of_run(run: Any, gold: Any, protocol: Protocol, notes: list[str]) -> Scores:
     if isinstance(gold, Mapping) and not any(isinstance(each, Mapping) for each in gold.values()):
+        for topic, docno in gold.items():
+            if not _is_whole(docno) and not isinstance(docno, str | bytes):
+                raise InputError(f"gold: topic {described(topic)}: expected a docno, found {described(docno)}")
         gold = {topic: {docno: 1} for topic, docno in gold.items()}
     evaluator = Evaluator(gold, protocols[protocol.name].measures, protocol=protocol)
     judgements = evaluator.qrels.judgements
@@ -176,7 +202,7 @@ def _of_run(run: Any, gold: Any, protocol: Protocol, notes: list[str]) -> Scores
     scores = evaluation._scores
     if not all(topic.isdigit() for topic in scores.topics):
         return scores
-    # Batches are of contexts as they come in the data, which the numbers of its lines tell.
+    # As a matrix has them, in whose order doubles are added: lines of the data, by their numbers.
     order = sorted(range(len(scores.topics)), key=lambda t: int(scores.topics[t]))
     return replace(scores, topics=[scores.topics[t] for t in order], per_query=scores.per_query[order])
 
@@ -184,9 +210,11 @@ def _of_run(run: Any, gold: Any, protocol: Protocol, notes: list[str]) -> Scores
 def _figures(scores: Scores, pool: int | None, as_published: bool, notes: list[str]) -> Figures:
     values: dict[str, float] = {}
     ranks: Reals = np.zeros(0)
+    tied: Reals = np.zeros(0)
     for c, (column, value) in enumerate(zip(scores.columns, scores.summary(), strict=True)):
         if column.measure.name == _RANK:
             ranks = scores.per_query[:, c]
+            tied = _tied(scores, c) if scores.protocol.ties == "expected" else np.ones(len(ranks))
             continue
         paper = _NAMES[column.measure.name]
         name = paper if column.parameter is None else f"{paper}@{column.parameter}"
@@ -204,17 +232,32 @@ def _figures(scores: Scores, pool: int | None, as_published: bool, notes: list[s
             raise InputError(f"pool: expected at least {largest:.0f}, the largest rank, found {described(pool)}")
         ranks = np.where(np.isinf(ranks), float(pool), ranks)
     if missing:
-        fate = f"are {pool:,} in rank statistics" if pool is not None else "leave rank statistics undefined"
+        fate = f"are {pool:,} in rank statistics" if pool is not None else "leave rank statistics undefined (no pool)"
         notes.append(
             f"lacks the gold quote of {missing:,} of {plural(len(ranks), 'context')}; they count 0 in MRR, NDCG and "
-            f"Recall, and {fate}" + ("" if pool is not None else " unless the number of all quotes is given")
+            f"Recall, and {fate}"
         )
     mean, median, deviation = float(np.mean(ranks)), float(np.median(ranks)), float(np.std(ranks))
+    # Ranks of different contexts are independent, and that among n equals has the variance (n^2 - 1) / 12.
+    variance = float(np.var(ranks) + np.mean((tied**2 - 1) / 12) * (1 - 1 / len(ranks)))
+    if several := int(np.count_nonzero(tied > 1)):
+        median = deviation = math.nan
+        names = f"MedianRank and {'Variance' if as_published else 'RankSD'}"
+        notes.append(
+            f"{names} are undefined: their means over the orders of equal scores, which the gold quote of "
+            f"{plural(several, 'context')} has, have no closed form"
+        )
     if as_published:
         values |= {"MedianRank": _whole(median), "MeanRank": _whole(mean - 1), "Variance": _whole(deviation)}
     else:
-        values |= {"MedianRank": median, "MeanRank": mean, "RankVariance": float(np.var(ranks)), "RankSD": deviation}
+        values |= {"MedianRank": median, "MeanRank": mean, "RankVariance": variance, "RankSD": deviation}
     return Figures(values, topics=len(ranks), missing=missing, notes=notes, protocol=stated(scores.protocol))
+
+
+def _tied(scores: Scores, c: int) -> Reals:
+    """float64[N]: how many quotes have the score of the gold one, itself among them; 1 where it was not ranked."""
+    worst, best = (each.per_query[:, c] for each in tie_range(scores))
+    return np.where(np.isfinite(worst), worst, 0) - np.where(np.isfinite(best), best, 0) + 1
 
 
 def _whole(value: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from trecpy.cli.choices import add_layout, chosen_places, say_about, whole_number
+from trecpy.cli.choices import add_layout, chosen_places, positive, say_about
 from trecpy.cli.layout import Cell, rows_as
 from trecpy.errors import FileError, TrecpyError, UsageError
 from trecpy.text import shown
@@ -45,15 +45,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--data", metavar="FILE", help="the released text of one language, from which gold quotes and split follow: "
         "topics of runs are numbers of its lines from 0, docnos places in its sorted quotes")  # fmt: skip
     add("--language", choices=_LANGUAGES, help="of --data")
-    add("--split", choices=("test", "valid"), default="test", help="of --data (default test)")
+    add("--split", choices=("test", "valid"), help="of --data (default test)")
     add("--ties", choices=("best", "input", "worst", "trec", "expected"),
         help="equal scores: the gold quote first (best, the default, as in their scripts), in order of columns (input),"
-        " last (worst), ...")  # fmt: skip
-    add("--pool", type=whole_number, metavar="N", help="quotes in all: the rank of gold quotes that were not ranked")
+        " last (worst), ...; not of --ranks")  # fmt: skip
+    add("--pool", type=positive, metavar="N", help="quotes in all: the rank of gold quotes that were not ranked")
     add("--as-published", action="store_true",
         help="as their scripts print it: means of batch means, MeanRank from 0, the standard deviation as Variance, "
         "recall by order of columns, with their decimals (3, 4, none)")  # fmt: skip
-    add("--batch", type=whole_number, metavar="N", help="contexts of a batch, with --as-published (default 64)")
+    add("--batch", type=positive, metavar="N", help="contexts of a batch, with --as-published (default 64)")
     add_layout(parser)
 
 
@@ -65,6 +65,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     rows: list[list[Cell]] = []
     about: dict[str, None] = {}
     columns: list[str] = []
+    undefined = False
     code = 0
     for name, given in _inputs(options, streams):
         try:
@@ -78,12 +79,14 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         columns = list(figures)
         rows.append([name, figures.topics, *(value if value == value else None for value in figures.values())])
         about["protocol: " + figures.protocol] = None
+        undefined |= bool(figures.missing) and options.pool is None
     if rows:
         whole = [published_places(name) for name in columns]
         places = [None, None, *whole] if options.as_published else chosen_places(options)
         for line in rows_as(options.format, ["input", "contexts", *columns], rows, places, down=True):
             streams.write(line)
-        say_about([*about, _about_ranks(options.as_published)], options, streams)
+        hint = ["rank statistics: undefined without the ranks of all gold quotes; --pool N takes missing ones as N"]
+        say_about([*about, _about_ranks(options.as_published), *hint * undefined], options, streams)
     return code
 
 
@@ -95,6 +98,7 @@ def _about_ranks(as_published: bool) -> str:
 
 def _inputs(options: argparse.Namespace, streams: Streams) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
     """The name of each input, and what reads it. Raises UsageError, and the errors of --data."""
+    from trecpy.cli.runs import check_stdin, opened
     from trecpy.formats import quoter as files
 
     ways = [bool(options.scores), bool(options.ranks), bool(options.paths)]
@@ -102,20 +106,30 @@ def _inputs(options: argparse.Namespace, streams: Streams) -> Iterator[tuple[str
         raise UsageError("expected GOLD RUN..., --scores, or --ranks; 'trecpy quoter --help' explains")
     if (options.data is None) != (options.language is None):
         raise UsageError("expected --data and --language together")
-    if options.data is not None and options.ranks:
-        raise UsageError("expected no --data with --ranks")
-    if options.as_published and options.places is not None:
-        raise UsageError("expected no --places with --as-published, whose decimals are those that the scripts print")
+    refused = {
+        "no --data with --ranks": options.data is not None and options.ranks,
+        "no --ties with --ranks, which have no equal scores": options.ties is not None and options.ranks,
+        "no --gold without --scores": options.gold and not options.scores,
+        "--data with --split": options.split is not None and options.data is None,
+        "--as-published with --batch: it alone has means of means": options.batch and not options.as_published,
+        "no --places with --as-published, whose decimals are those that the scripts print": options.as_published
+        and options.places is not None,
+    }
+    for expected, wrong in refused.items():
+        if wrong:
+            raise UsageError(f"expected {expected}")
+    check_stdin([*options.ranks, *options.paths])
+    split = options.split or "test"
     quotes = None if options.data is None else files.read_quotes(options.data, options.language)
     if options.ranks:
-        return ((path, partial(_ranks, path)) for path in options.ranks)
+        return ((path, partial(_ranks, path, streams)) for path in options.ranks)
     if options.scores:
         matrices = zip(options.scores, _golds(options), strict=True)
-        return ((path, partial(_matrix, path, gold, quotes, options.split)) for path, gold in matrices)
+        return ((path, partial(_matrix, path, gold, quotes, split)) for path, gold in matrices)
     gold, *runs = [None, *options.paths] if quotes is not None else options.paths
     if not runs:
         raise UsageError("expected GOLD RUN..., found no RUN")
-    judged = gold if quotes is None else quotes.qrels(options.split)
+    judged = opened(gold, streams.stdin) if quotes is None else quotes.qrels(split)
     return ((path, partial(_run, path, judged, streams)) for path in runs)
 
 
@@ -131,10 +145,11 @@ def _golds(options: argparse.Namespace) -> list[str | None]:
     return [None if without else given.pop(0) for without in alone]
 
 
-def _ranks(path: str) -> dict[str, Any]:
+def _ranks(path: str, streams: Streams) -> dict[str, Any]:
+    from trecpy.cli.runs import opened
     from trecpy.formats.quoter import read_ranks
 
-    return {"ranks": read_ranks(path)}
+    return {"ranks": read_ranks(opened(path, streams.stdin))}
 
 
 def _run(path: str, gold: Any, streams: Streams) -> dict[str, Any]:
