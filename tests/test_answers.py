@@ -276,6 +276,57 @@ def test_lines_without_ids_are_joined_by_their_number(tmp_path: Path) -> None:
     assert outcome.out.decode().splitlines()[1].split("\t")[1:] == ["0.833", "1.000", "0.750"]
 
 
+def test_ids_are_in_all_files_or_in_none(tmp_path: Path) -> None:
+    """Numbers of lines are no ids that happen to be 1, 2, ..."""
+    own, none = tmp_path / "own", tmp_path / "none"
+    own.write_text('{"id": 2, "text": "a"}\n{"id": 1, "text": "b"}\n')
+    none.write_text('{"text": "a"}\n{"text": "b"}\n')
+    outcome = command("answers", str(none), str(own), str(none), "--format", "tsv")
+    assert (outcome.code, len(outcome.out.splitlines())) == (2, 2)
+    assert outcome.said[0] == f"error: {own}: expected no ids, as in {none}, found some"
+    outcome = command("answers", str(own), str(none))
+    assert (outcome.code, outcome.out) == (2, b"")
+    assert outcome.said == [f"error: {none}: expected ids, as in {own}, found none"]
+
+
+def test_standard_input(files: tuple[str, str]) -> None:
+    expected = command("answers", *files, "--format", "tsv").out.replace(files[1].encode(), b"-")
+    assert command("answers", files[0], "-", "--format", "tsv", stdin=Path(files[1]).read_bytes()).out == expected
+    outcome = command("answers", "-", files[1], "--format", "tsv", stdin=Path(files[0]).read_bytes())
+    assert outcome.out.replace(files[1].encode(), b"-") == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"id": 1, "text": "a"}\n{"id": 2, "text": " "}', ":2: text: expected a text, found an empty one"),
+        ('{"id": 1, "references": ["a", ""]}', ":1: references: expected a text, found an empty one"),
+        ('{"id": 1, "references": []}', ":1: references: expected a text or a list of texts, found []"),
+        ('{"id": 1, "text": "\\ud800"}', ":1: text: expected text that UTF-8 can write, found half of a surrogate"),
+    ],
+)
+def test_references_that_cannot_be(files: tuple[str, str], tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "bad").write_text(content)
+    outcome = command("answers", str(tmp_path / "bad"), files[1])
+    assert (outcome.code, outcome.out, len(outcome.said)) == (2, b"", 1)
+    assert outcome.said[0].startswith(f"error: {tmp_path / 'bad'}{said}")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--rouge-l", "none"], "expected --bertscore or --lang with --rouge-l none"),
+        (["--layer", "3"], "expected --bertscore or --lang with --layer"),
+        (["--batch-size", "8"], "expected --bertscore or --lang with --batch-size"),
+        (["--idf"], "expected --bertscore or --lang with --idf"),
+        (["-"], "expected '-', standard input, once"),
+    ],
+)
+def test_options_that_cannot_be(files: tuple[str, str], options: list[str], said: str) -> None:
+    outcome = command("answers", *(("-",) if "-" in options else files), *options)
+    assert (outcome.code, outcome.out, outcome.said) == (1, b"", [f"error: {said}"])
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

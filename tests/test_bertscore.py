@@ -11,6 +11,7 @@ import pytest
 from command import trecpy as command
 
 import trecpy
+from trecpy.bertscores import _refuse_baseline
 from trecpy.errors import InputError
 
 torch = pytest.importorskip("torch", reason="torch and bert-score are large; .ci/run installs them")
@@ -115,9 +116,32 @@ def test_rescaled_by_a_baseline_file(model: str, tmp_path: Path) -> None:
     found = scored(model, PREDICTIONS, REFERENCES, rescale=True, baseline=str(file))
     assert columns(found) == pytest.approx((raw - base) / (1 - base), abs=1e-5)
     assert ", rescaled (" in found.rules[0]
-    file.write_text("LAYER,P,R,F\n0,0,0,0\n")
-    with pytest.raises(InputError, match="baseline: expected a row of numbers for layer 2"):
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("LAYER,P,R,F\n0,0,0,0\n", "expected a row of numbers for layer 2 behind those of the layers before"),
+        ("LAYER,P,R,F\n2,0.2,0.3,0.4\n", "for layer 2 behind those of the layers before it, from 0, in '.*', found 2"),
+        ("", "for layer 2 .* found none"),
+        ("LAYER,P,R,F\n0,0,0,0\n1,x,0,0\n2,0,0,0\n", r"tsv:3: expected LAYER,P,R,F, four numbers, found '1,x,0,0'"),
+        ("LAYER,P,R,F\n0,0,0,0\n1,0,0,0\n2,0,0,nan\n", "tsv:4: expected LAYER,P,R,F, four numbers"),
+        ("LAYER\tP\tR\tF\n0\t0\t0\t0\n", "tsv:1: expected LAYER,P,R,F"),
+        (b"\xff\xfe", "tsv:1: expected LAYER,P,R,F"),
+    ],
+)
+def test_baselines_that_are_none(model: str, tmp_path: Path, content: str | bytes, said: str) -> None:
+    """The third row is taken for the second layer, whatever it says of itself."""
+    file = tmp_path / "baseline.tsv"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match=f"^baseline: .*{said}") as raised:
         scored(model, PREDICTIONS, REFERENCES, rescale=True, baseline=str(file))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("file", sorted(Path(bert_score.__file__).parent.glob("rescale_baseline/*/*.tsv"))[::20])
+def test_baselines_of_bert_score_are_some(file: Path) -> None:
+    _refuse_baseline(str(file), 1)
 
 
 def test_a_tokenizer_without_a_limit_takes_the_models(tmp_path: Path) -> None:
@@ -149,7 +173,12 @@ def test_a_folder_may_have_t5_in_its_name(model: str, tmp_path: Path) -> None:
         ({"baseline": "nowhere"}, "baseline: expected rescale with it"),
         ({"bertscore": None, "lang": "auto"}, "found 'auto'"),
         ({"bertscore": "scibert-scivocab-uncased"}, "model: expected a name on the hub (allenai/scibert_...)"),
-        ({"device": "nonsense"}, "cannot be loaded"),
+        ({"device": "nonsense"}, "device: expected one that torch has here, such as 'cpu', found 'nonsense' ("),
+        ({"device": "meta"}, "device: expected one that torch has here"),
+        ({"device": 3.5}, "device: expected one that torch has here, such as 'cpu', found 3.5 ("),
+        ({"idf": "no"}, "idf: expected True or False, found 'no'"),
+        ({"rescale": 0}, "rescale: expected True or False, found 0"),
+        ({"bertscore": None, "layer": None, "device": "cpu"}, "lang: expected one of"),
     ],
 )
 def test_what_is_refused(model: str, options: dict[str, object], said: str) -> None:
@@ -183,6 +212,27 @@ def test_command(model: str, tmp_path: Path) -> None:
         assert row.pop("predictions") == files[1]
         assert row == pytest.approx(expected.summary, abs=1e-6)
     assert outcome.said == list(expected.rules)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--layer", "0"], 1, "argument --layer: expected an integer >= 1 of at most 18 digits, found '0'"),
+        (["--layer", "3"], 1, "--layer: expected at most 2"),
+        (["--layer", "2", "--batch-size", "0"], 1, "argument --batch-size: expected an integer >= 1"),
+        (["--layer", "2", "--device", "foo"], 1, "--device: expected one that torch has here"),
+        (["--layer", "2", "--rescale"], 1, "--rescale: expected a language"),
+        (["--layer", "2", "--rescale", "--baseline", "nowhere"], 2, "--baseline: expected a file, found 'nowhere'"),
+        (["--bertscore", ".", "--layer", "2"], 2, "--bertscore: '.' cannot be loaded"),
+    ],
+)
+def test_mistakes_are_one_line(model: str, tmp_path: Path, options: list[str], code: int, said: str) -> None:
+    for name in ("refs", "preds"):
+        (tmp_path / name).write_text('{"text": "a"}\n')
+    chosen = options if "--bertscore" in options else ["--bertscore", model, *options]
+    outcome = command("answers", str(tmp_path / "refs"), str(tmp_path / "preds"), *chosen)
+    assert (outcome.code, outcome.out, len(outcome.said)) == (code, b"", 1)
+    assert outcome.said[0].startswith("error: " + said)
 
 
 def test_nothing_is_written(model: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """BERTScore by the library bert-score, with what it stumbles over said in one line or mended before."""
 
 import contextlib
+import math
 import os
 import tempfile
 import warnings
@@ -47,7 +48,7 @@ class BertOptions:
     @property
     def wanted(self) -> bool:
         """Is BERTScore asked for?"""
-        return self != BertOptions(batch_size=self.batch_size, device=self.device)
+        return self != BertOptions()
 
 
 class BertScorer:
@@ -61,12 +62,18 @@ class BertScorer:
         self._options = options
         if isinstance(options.batch_size, bool) or not isinstance(options.batch_size, int) or options.batch_size < 1:
             raise InputError(f"batch_size: expected an integer >= 1, found {described(options.batch_size)}")
+        for name, value in (("idf", options.idf), ("rescale", options.rescale)):
+            if not isinstance(value, bool | np.bool_):
+                raise InputError(f"{name}: expected True or False, found {described(value)}")
         self._library = load("bert_score", "bertscore")
         self._transformers = load("transformers", "bertscore")
         self.notes: list[str] = []
         self.name = self._named()
         self._layer = self._chosen_layer()
         self._baseline = self._baseline_path()
+        if self._baseline is not None:
+            _refuse_baseline(self._baseline, self._layer)
+        self._refuse_device()
         with contextlib.ExitStack() as links, self._quiet():
             path = self._safe_path(links)
             self._refuse_layer(path)
@@ -178,6 +185,19 @@ class BertScorer:
         if layers is not None and self._layer > layers:
             raise InputError(f"layer: expected at most {layers}, which {quoted(self.name)} has, found {self._layer}")
 
+    def _refuse_device(self) -> None:
+        if self._options.device is None:
+            return
+        torch = load("torch", "bertscore")
+        try:
+            torch.zeros(1, device=self._options.device).cpu()
+        except (RuntimeError, AssertionError, TypeError, ValueError) as error:
+            why = shown(str(error).partition("\n")[0])
+            device = described(self._options.device)
+            raise InputError(
+                f"device: expected one that torch has here, such as 'cpu', found {device} ({why})"
+            ) from None
+
     def _config(self, path: str) -> Any:
         with self._loading():
             return self._transformers.AutoConfig.from_pretrained(path)
@@ -185,7 +205,7 @@ class BertScorer:
     def _loaded(self, path: str) -> Any:
         options = self._options
         with self._loading():
-            scorer = self._library.BERTScorer(
+            return self._library.BERTScorer(
                 model_type=path,
                 num_layers=self._layer,
                 batch_size=options.batch_size,
@@ -196,14 +216,6 @@ class BertScorer:
                 baseline_path=self._baseline,
                 device=options.device,
             )
-        if self._baseline is not None:
-            try:
-                _ = scorer.baseline_vals
-            except (OSError, ValueError, LookupError) as error:
-                raise InputError(
-                    f"baseline: expected a row of numbers for layer {self._layer} in {quoted(self._baseline)}: {error}"
-                ) from None
-        return scorer
 
     def _limit(self) -> None:
         """Where the tokenizer knows no longest text, take the model's; bert-score would overflow."""
@@ -260,3 +272,29 @@ class BertScorer:
             hub.setLevel(level)
             if bars:
                 logging.enable_progress_bar()
+
+
+def _refuse_baseline(path: str, layer: int) -> None:
+    """Raise InputError: no table of LAYER, P, R and F, or the row of the layer is not where bert-score takes it."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise InputError(f"baseline: {quoted(path)} cannot be read: {error.strerror or error}") from None
+    rows = [(number, line.split(",")) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    for number, fields in rows:
+        if len(fields) != 4 or (number > rows[0][0] and not all(map(_is_number, fields))):
+            found = quoted(",".join(fields))
+            raise InputError(f"baseline: {shown(path)}:{number}: expected LAYER,P,R,F, four numbers, found {found}")
+    places = {float(fields[0]): place for place, (_, fields) in enumerate(rows[1:])}
+    if places.get(layer) != layer:
+        raise InputError(
+            f"baseline: expected a row of numbers for layer {layer} behind those of the layers before it, from 0, in "
+            f"{quoted(path)}, found {', '.join(f'{each:g}' for each in places) or 'none'}"
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,27 +1,43 @@
 """JSON lines of answers: an id and a text, or several."""
 
 import json
+import re
+from dataclasses import dataclass
 from typing import Any
 
 from trecpy.errors import FormatError
-from trecpy.formats.source import read_lines
+from trecpy.formats.source import ByteStream, read_lines
 from trecpy.text import described, quoted
 
 ID_NAMES = ("id", "qid", "query_id", "question_id")
 REFERENCE_NAMES = ("references", "reference", "answers", "answer", "text")
 PREDICTION_NAMES = ("prediction", "answer", "output", "text")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_answers(path: str, names: tuple[str, ...], several: bool) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Texts:
+    """
+    What a file has.
+
+    by_id: id -> text, or a list of texts; with_ids: are these ids the lines' own, not their numbers from 1?
+    """
+
+    by_id: dict[str, Any]
+    with_ids: bool
+
+
+def read_answers(file: str | ByteStream, names: tuple[str, ...], several: bool) -> Texts:
     """
     Read one JSON object a line: id -> text, or with `several` a list of texts. Blank lines are skipped.
 
+    file: a path, or standard input
     names: keys of the text, of which the first that a line has counts. Where no line has an id, the number of the line
     is its id, from 1.
 
-    Raises FileError, and FormatError: a line that is not like this, an id twice.
+    Raises FileError, and FormatError: a line that is not like this, an id twice, with `several` a text without any.
     """
-    name, lines = read_lines(path)
+    name, lines = read_lines(file)
     texts: dict[str, Any] = {}
     with_ids: bool | None = None
     for number, line in enumerate(lines, 1):
@@ -47,7 +63,7 @@ def read_answers(path: str, names: tuple[str, ...], several: bool) -> dict[str, 
         texts[identity] = _text(record[field], where, field, several)
     if not texts:
         raise FormatError(f"{name}: expected lines of JSON, found none")
-    return texts
+    return Texts(texts, bool(with_ids))
 
 
 def _id(value: object, where: str, key: str) -> str:
@@ -57,9 +73,12 @@ def _id(value: object, where: str, key: str) -> str:
 
 
 def _text(value: object, where: str, field: str, several: bool) -> Any:
-    if several and isinstance(value, list) and value and all(isinstance(text, str) for text in value):
-        return value
-    if not isinstance(value, str):
+    texts = value if several and isinstance(value, list) else [value]
+    if not texts or not all(isinstance(text, str) for text in texts):
         kind = "a text or a list of texts" if several else "a text"
         raise FormatError(f"{where}: {field}: expected {kind}, found {described(value)}")
-    return [value] if several else value
+    if several and not all(map(str.strip, texts)):
+        raise FormatError(f"{where}: {field}: expected a text, found an empty one")
+    if any(map(_SURROGATE.search, texts)):
+        raise FormatError(f"{where}: {field}: expected text that UTF-8 can write, found half of a surrogate pair")
+    return texts if several else value

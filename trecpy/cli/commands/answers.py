@@ -5,21 +5,22 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from trecpy.cli.choices import add_layout, chosen_places, say_about, whole_number
+from trecpy.cli.choices import add_layout, chosen_places, positive, say_about
 from trecpy.cli.layout import Cell, rows_as
 from trecpy.cli.progress import progress
-from trecpy.errors import TrecpyError
+from trecpy.errors import FormatError, InputError, TrecpyError, UsageError
 from trecpy.text import plural, shown
 
 if TYPE_CHECKING:
-    from trecpy.answering import Answers
+    from trecpy.answering import Answers, AnswerScorer
     from trecpy.cli.main import Streams
 
 DESCRIPTION = """\
 Score the answers in each PREDICTIONS by those in REFERENCES: ROUGE-L (F1, precision, recall of the longest common
 subsequence) and, where --bertscore or --lang is given, BERTScore. Files hold one JSON object a line: an id (id, qid,
-query_id or question_id; where no line has one, its number) and a text (reference or references, prediction, answer,
-output or text). A reference without a prediction scores 0. It says by which rule text was split."""
+query_id or question_id; where no line of any file has one, its number) and a text (reference or references, prediction,
+answer, output or text); '-' is standard input. A reference without a prediction scores 0. It says by which rule text
+was split."""
 EXAMPLES = """\
   trecpy answers refs.jsonl preds.jsonl
   trecpy answers refs.jsonl a.jsonl b.jsonl --rouge-l words
@@ -48,33 +49,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     bert = parser.add_argument_group("BERTScore (trecpy[bertscore])").add_argument
     bert("--bertscore", metavar="MODEL", help="a model's folder, or its name on the hub")
     bert("--lang", metavar="LANG", help="en, zh, ...: bert-score's model for it, and its baseline")
-    bert("--layer", type=whole_number, metavar="N", help="hidden layer (default: bert-score's for the model)")
+    bert("--layer", type=positive, metavar="N", help="hidden layer (default: bert-score's for the model)")
     bert("--idf", action="store_true", help="weight tokens by their inverse document frequency in the references")
     bert("--rescale", action="store_true", help="rescale with the baseline of model, layer and language")
     bert("--baseline", metavar="FILE", help="another baseline to rescale with")
-    bert("--batch-size", type=whole_number, default=64, metavar="N", help="texts at a time (default 64)")
+    bert("--batch-size", type=positive, metavar="N", help="texts at a time (default 64)")
     bert("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: cuda where there is one)")
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Read, score, print. Returns the exit code of the first file that failed, or 0."""
-    from trecpy.answering import AnswerScorer
-    from trecpy.bertscores import BertOptions
+    from trecpy.cli.runs import check_stdin, opened
     from trecpy.formats.answers import PREDICTION_NAMES, REFERENCE_NAMES, read_answers
 
-    references = read_answers(options.references, REFERENCE_NAMES, several=True)
-    bert = BertOptions(
-        options.bertscore,
-        options.lang,
-        options.layer,
-        options.idf,
-        options.rescale,
-        options.baseline,
-        options.batch_size,
-        options.device,
-    )
-    rule = None if options.rouge_l == "none" else options.rouge_l
-    scorer = AnswerScorer(rule, bert if bert.wanted else None)
+    check_stdin([options.references, *options.predictions])
+    _refuse(options)
+    known = read_answers(opened(options.references, streams.stdin), REFERENCE_NAMES, several=True)
+    references = known.by_id
+    scorer = _scorer(options)
     rows: list[list[Cell]] = []
     columns: tuple[str, ...] = ()
     rules: dict[str, None] = {}
@@ -83,8 +75,13 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     with progress(total, "item", streams.warn) as (step, warn):
         for path in options.predictions:
             try:
-                predictions = read_answers(path, PREDICTION_NAMES, several=False)
-                found = scorer.score(references, predictions, step=step)
+                predictions = read_answers(opened(path, streams.stdin), PREDICTION_NAMES, several=False)
+                if predictions.with_ids != known.with_ids:
+                    expected, other = ("ids", "none") if known.with_ids else ("no ids", "some")
+                    raise FormatError(
+                        f"{shown(path)}: expected {expected}, as in {shown(options.references)}, found {other}"
+                    )
+                found = scorer.score(references, predictions.by_id, step=step)
             except TrecpyError as error:
                 name = shown(path)
                 warn(f"error: {error}" if name in str(error) else f"error: {name}: {error}")
@@ -101,6 +98,34 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
             streams.write(line)
         say_about(list(rules), options, streams)
     return code
+
+
+_BERT = ("layer", "idf", "rescale", "baseline", "batch_size", "device")
+
+
+def _refuse(options: argparse.Namespace) -> None:
+    """Raise UsageError: options that do nothing, or too few."""
+    if options.bertscore is not None or options.lang is not None:
+        return
+    if given := [name for name in _BERT if getattr(options, name) not in (None, False)]:
+        raise UsageError(f"expected --bertscore or --lang with --{given[0].replace('_', '-')}")
+    if options.rouge_l == "none":
+        raise UsageError("expected --bertscore or --lang with --rouge-l none")
+
+
+def _scorer(options: argparse.Namespace) -> AnswerScorer:
+    """What was asked for. Raises UsageError; InputError: the model or the baseline."""
+    from trecpy.answering import AnswerScorer
+    from trecpy.bertscores import BertOptions
+
+    given = {name: value for name in _BERT if (value := getattr(options, name)) is not None}
+    bert = BertOptions(options.bertscore, options.lang, **given)
+    try:
+        return AnswerScorer(None if options.rouge_l == "none" else options.rouge_l, bert if bert.wanted else None)
+    except InputError as error:
+        name, _, found = str(error).partition(": ")
+        text = f"--{'bertscore' if name == 'model' else name.replace('_', '-')}: {found}"
+        raise (InputError if name in ("model", "baseline") else UsageError)(text) from None
 
 
 def _odd(found: Answers, path: str) -> list[str]:
