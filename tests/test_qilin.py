@@ -298,6 +298,8 @@ def test_mistakes_are_one_line(folder: Path, arguments: list[str], code: int, sa
         ({"qrels": {"00": ["a"]}}, "qrels: expected an integer as qid, found '00'"),
         ({"qrels": {"q": ["1.0"]}}, "qrels: topic 'q': expected an integer as pid, found '1.0'"),
         ({"qrels": {1: ["a"]}}, "run: expected an integer as qid, found 'q'"),
+        ({"qrels": {"q": 5}}, "qrels: topic 'q': expected a list of notes, found 5"),
+        ({"qrels": {"q": "23"}}, "qrels: topic 'q': expected a list of notes, found '23'"),
         ({"qrels": {"q": [1]}}, "run: topic 'q': expected an integer as pid, found 'a'"),
     ],
 )

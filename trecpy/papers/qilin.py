@@ -164,6 +164,9 @@ def _cutoffs(k: Any) -> list[int]:
 def _judged(given: Any) -> Any:
     """Judgements, also those without levels, as an Evaluator takes them."""
     if isinstance(given, Mapping) and not any(isinstance(notes, Mapping) for notes in given.values()):
+        for topic, notes in given.items():
+            if isinstance(notes, str | bytes) or not isinstance(notes, Iterable):
+                raise InputError(f"qrels: topic {described(topic)}: expected a list of notes, found {described(notes)}")
         return [(topic, note, 1) for topic, notes in given.items() for note in notes]
     names = _columns(given)
     if {"qid", "pid"} <= names and not names & set(LEVEL_NAMES):
