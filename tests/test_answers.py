@@ -182,6 +182,7 @@ def test_letters_that_rouge_score_drops_are_said() -> None:
     note = "ROUGE-L: letters outside a-z are dropped in 1 of 1 items, as rouge-score does; 'letters' keeps them"
     assert found.notes == (note,)
     assert repr(found).endswith(f"note: {note}")
+    assert trecpy.answers(["été"], ["l'été"], "rouge-score")["ROUGE-L"] == pytest.approx(2 / 3)  # both have a t
 
 
 @pytest.mark.parametrize("text", ["добрый", "Стоимость 199 рублей", "١٩٩", "iPhone за 199 рублей", "API 的"])

@@ -143,9 +143,13 @@ def _fitting(texts: list[str]) -> str:
 
 
 def _dropped(item: str, texts: list[str], tokens: list[list[str]]) -> bool:
-    """Does rouge-score's rule drop letters? Raises InputError: most that a text has, or any of Chinese and its kin."""
+    """
+    Does rouge-score's rule drop letters?
+
+    Raises InputError: most that a text has, but for accented ones of a-z; or any of Chinese and its kin.
+    """
     for text, kept in zip(texts, tokens, strict=True):
-        letters = [character.isascii() for character in text if character.isalpha()]
+        letters = [unicodedata.normalize("NFD", letter)[0].isascii() for letter in text if letter.isalpha()]
         nothing = not kept and any(map(str.isalnum, text))
         if nothing or 2 * sum(letters) < len(letters) or _BY_CHARACTERS.search(text):
             raise InputError(

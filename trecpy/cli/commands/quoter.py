@@ -22,7 +22,7 @@ Where the one gold quote of each context stands among all quotes, as QuoteR (arX
 recall, and median, mean, variance and standard deviation of the gold quotes' ranks, which are from 1. A column (in TSV
 and JSON lines a row) for each matrix, file of ranks or run: the languages of the data are scored apart. A gold quote
 that was not ranked counts 0, is counted and said, and leaves the rank statistics undefined, unless --pool says how many
-quotes there are."""
+quotes there are. '-' as a run or a file of ranks is standard input."""
 EXAMPLES = """\
   trecpy quoter --scores scores.npy --gold gold.npy
   trecpy quoter --data english.txt --language english --scores scores.npy
