@@ -131,5 +131,5 @@ def test_what_has_no_expectation_is_said() -> None:
         trecpy.Evaluator({"q": {"a": 1}}, ["map", "gm_map", "bpref"], ties="expected")
     with pytest.raises(InputError, match="ties: expected no depth with judged_only"):
         trecpy.Protocol(ties="expected", depth=5, judged_only=True)
-    with pytest.raises(InputError, match="ties: expected 'trec', 'input', .*, 'rank', found 'random'"):
+    with pytest.raises(InputError, match=r"ties: expected 'trec', 'input', .*, 'rank', found 'random'"):
         trecpy.Protocol(ties="random")  # type: ignore[arg-type]
