@@ -278,3 +278,19 @@ def test_a_measure_with_topics_of_its_own_is_named(tmp_path: Path) -> None:
     assert said == [
         f"warning: {files[1]}: lacks 1 of 2 judged topics; they are left out of the means; RR is over topics=qrels"
     ]
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "3"])
+def test_many_runs_come_in_their_order_with_what_is_said_of_each(tmp_path: Path, threads: str) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    for number in range(12):
+        line = "1 Q0 a 1 x t\n" if number == 5 else f"1 Q0 {'xa'[number % 2]} 1 1 t\n" + "2 Q0 b 1 1 t\n" * (number != 7)
+        (tmp_path / f"run{number}").write_text(line)
+    files = [str(tmp_path / f"run{number}") for number in range(12)]
+    found = trecpy("eval", str(tmp_path / "qrels"), *files, "-m", "P@1", "--format", "tsv", "--threads", threads)
+    rows = [line.split("\t") for line in found.out.decode().splitlines()[1:]]
+    assert [row[0] for row in rows] == [file for number, file in enumerate(files) if number != 5]
+    assert [float(row[1]) for row in rows[:5]] == [0.5, 1.0, 0.5, 1.0, 0.5]
+    assert found.code == 2
+    assert [text.partition(": ")[0] for text in found.said] == ["error", "warning", "protocol"]
+    assert (files[5] in found.said[0], files[7] in found.said[1]) == (True, True)

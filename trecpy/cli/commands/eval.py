@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--folds", action="store_true", help="the RUNs are folds of one run; a topic in two of them is an error"
     )
     parser.add_argument(
-        "--threads", type=_threads, metavar="N", help="that read and rank a run (default: the cores there are)"
+        "--threads", type=_threads, metavar="N", help="that read and rank runs (default: the cores there are)"
     )
     add_layout(parser)
     add_file_formats(parser)
@@ -59,6 +59,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Read, score, print. Returns the exit code of the first run that failed, or 0."""
     from trecpy.cli.runs import evaluated, prepared, say_notes
+    from trecpy.threads import in_order, workers_of
 
     evaluator = prepared(options, chosen_measures(options), options.runs, streams)
     say_notes(evaluator, streams.warn)
@@ -67,14 +68,28 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     runs: list[tuple[str, list[str]]] = [(path, []) for path in options.runs]
     if options.folds:
         runs = [(" + ".join(options.runs), options.runs)]
+    # Of many runs each has one thread, which a short one does not outlive; of a few, or one, the parts are spread.
+    threads = workers_of(options.threads)
+    of_each, together = (1, threads) if len(runs) >= 2 * threads else (threads, 1)
+
+    def work(item: tuple[str, list[str]]) -> tuple[list[str], list[list[Cell]] | TrecpyError]:
+        said: list[str] = []
+        path, folds = item
+        try:
+            evaluation = evaluated(evaluator, path, streams.stdin, said.append, folds=folds, threads=of_each)
+            return said, _rows(evaluation, evaluator, path, options.per_query)
+        except TrecpyError as error:
+            return said, error
+
     with progress(len(runs), "run", streams.warn) as (step, warn):
-        for path, folds in runs:
-            try:
-                evaluation = evaluated(evaluator, path, streams.stdin, warn, folds=folds, threads=options.threads)
-                rows += _rows(evaluation, evaluator, path, options.per_query)
-            except TrecpyError as error:
-                warn(f"error: {error}")
-                code = code or error.exit_code
+        for _, (said, found) in in_order(work, runs, together, alone=1):
+            for text in said:
+                warn(text)
+            if isinstance(found, TrecpyError):
+                warn(f"error: {found}")
+                code = code or found.exit_code
+            else:
+                rows += found
             step(1)
     _print(rows, evaluator, options, streams)
     return code
