@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import report
-from benchmarks.measuring import ROOT, Failure, alternate, closing
-from benchmarks.workloads import PACKAGES, PEERS, WORKLOADS, Setting, find_nist, find_peers, find_trecpy
+from benchmarks.measuring import DATA, ROOT, RUNS, Failure, alternate, closing
+from benchmarks.workloads import PACKAGES, PEERS, SHOWN, WORKLOADS, Setting, find_nist, find_peers, find_trecpy
 
 README = ROOT / "README.md"
-DATA = ROOT / "benchmarks" / "data"
-RUNS = 100
 
 
 def measure(name: str, setting: Setting, repeat: int) -> list[report.Row]:
@@ -58,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
         help=f"where files are made, and found again (default: {DATA})",
     )
     result.add_argument("--output", type=Path, metavar="FILE.md", help="write the tables there too")
-    result.add_argument("--readme", action="store_true", help="put the short tables into README.md")
+    result.add_argument("--readme", action="store_true", help=f"put short tables into README.md: {', '.join(SHOWN)}")
     return result
 
 
@@ -102,15 +100,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Do what the command line says; exit 1 with one line where something that is expected goes wrong."""
     commands = parser()
     args = commands.parse_args(arguments)
-    if args.readme and (args.small or args.warm or args.runs != RUNS):
-        commands.error("--readme is for the full size, first runs included: not with --small, --warm or --runs")
+    if args.readme and (args.workloads or args.small or args.warm or args.runs != RUNS):
+        commands.error("--readme has workloads of its own, in full: not with WORKLOAD, --small, --warm or --runs")
     try:
         with tempfile.TemporaryDirectory(prefix="trecpy-benchmark-") as cache:
             where = setting(args, "" if args.warm else cache)
             for line in report.absent(where):
                 say(line)
             rows: list[report.Row] = []
-            for name in dict.fromkeys(args.workloads or WORKLOADS):
+            for name in dict.fromkeys(args.workloads or (SHOWN if args.readme else WORKLOADS)):
                 rows += measure(name, where, args.repeat)
                 if args.output is not None:  # each time: what was measured is kept when a later one fails
                     args.output.write_text(report.full(rows, where), encoding="utf-8")

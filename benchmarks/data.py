@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-DATA = Path(__file__).with_name("data")
+from benchmarks.measuring import DATA, RUNS
+
 QRELS, RUN = "qrels.txt", "run.txt"
 
 Floats = NDArray[np.float64]
@@ -94,7 +95,7 @@ class Size:
     """How much is made: all of it, or a hundredth or less to try things out; and how many runs `hundred` has."""
 
     small: bool = False
-    runs: int = 100
+    runs: int = RUNS
 
     def __call__(self, count: int, least: int = 20) -> int:
         """So many of what is `count` in the full size."""
@@ -268,7 +269,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(FILES))
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help=f"where they go (default: {DATA})")
     parser.add_argument("--small", action="store_true", help="a hundredth of the size, in DIR/small")
-    parser.add_argument("--runs", type=int, default=100, metavar="N", help="runs of hundred (default: 100)")
+    parser.add_argument("--runs", type=int, default=RUNS, metavar="N", help=f"runs of hundred (default: {RUNS})")
     args = parser.parse_args()
     if unknown := [name for name in args.names if name not in FILES]:
         parser.error(f"no name {unknown[0]!r}; there are {', '.join(FILES)}")

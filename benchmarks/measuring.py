@@ -16,6 +16,8 @@ from typing import IO, Protocol
 Command = Sequence[str]
 
 ROOT = Path(__file__).parent.parent
+DATA = ROOT / "benchmarks" / "data"  # where files are made
+RUNS = 100  # of the workload hundred
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in one unit of ru_maxrss
 ENOUGH = 30.0  # seconds: what has been timed for so long sits out
 

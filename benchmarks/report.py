@@ -1,6 +1,5 @@
 """Tables of what was measured, in Markdown, and the machine it was measured on."""
 
-import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from benchmarks.measuring import Failure, Timing
 from benchmarks.tools import ARGSORT
 from benchmarks.workloads import NIST, PACKAGES, PEERS, WORKLOADS, Setting, find_peers
+from trecpy.threads import available
 
 MARKS = ("<!-- speed -->", "<!-- /speed -->")
 ALL = ("workload", "what", "first", "median", "fastest..slowest", "peak MiB", "ratio")
@@ -109,11 +109,10 @@ def machine(peers: Sequence[str]) -> str:
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
     except OSError:
         model = ""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     libraries = ["trecpy", "numpy", "numba", *(PACKAGES[peer] for peer in peers)]
     versions = ", ".join(f"{name} {version_of(name)}" for name in libraries)
     model = " ".join((model or platform.processor() or platform.machine()).split())
-    return f"{model}, {cores} cores; {platform.system()}, Python {platform.python_version()}, {versions}."
+    return f"{model}, {available()} cores; {platform.system()}, Python {platform.python_version()}, {versions}."
 
 
 def version_of(name: str) -> str:

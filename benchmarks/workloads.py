@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measuring import Case, Command, Failure, Process, Worker, output
+from benchmarks.measuring import RUNS, Case, Command, Failure, Process, Worker, output
 from benchmarks.tools import ARGSORT, MEASURES, TOOLS, Values
 
 PEERS = TOOLS[1:]
@@ -49,7 +49,7 @@ class Setting:
     data: Path
     cache: str = ""
     small: bool = False
-    runs: int = 100
+    runs: int = RUNS
 
     @property
     def own(self) -> str | None:
@@ -317,3 +317,5 @@ WORKLOADS = {
     "threads": Workload("msmarco by 1 and 2 threads, less `trec_eval -v`", False, threads),
     "growth": Workload("more topics, documents, judgements", False, growth),
 }
+# In the README; hundred takes an hour of others.
+SHOWN = ("msmarco", "robust", "dicts", "one-topic", "dense-1", "dense-15", "start", "threads", "growth")

@@ -321,7 +321,7 @@ def test_groups_by_difficulty(paths: list[str]) -> None:
         ("all", 4), ("0 and below", 2), ("up to 0.5", 1), ("above 0.75", 1),
     ]  # fmt: skip
     assert command("compare", qrels, first, better, "--by-baseline", "P").said == [
-        "error: --by-baseline: expected one measure that is averaged over topics, found 9 columns"
+        "error: --by-baseline: P: expected one measure that is averaged over topics, found 9 columns"
     ]
 
 

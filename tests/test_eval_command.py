@@ -284,7 +284,9 @@ def test_a_measure_with_topics_of_its_own_is_named(tmp_path: Path) -> None:
 def test_many_runs_come_in_their_order_with_what_is_said_of_each(tmp_path: Path, threads: str) -> None:
     (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
     for number in range(12):
-        line = "1 Q0 a 1 x t\n" if number == 5 else f"1 Q0 {'xa'[number % 2]} 1 1 t\n" + "2 Q0 b 1 1 t\n" * (number != 7)
+        line = (
+            "1 Q0 a 1 x t\n" if number == 5 else f"1 Q0 {'xa'[number % 2]} 1 1 t\n" + "2 Q0 b 1 1 t\n" * (number != 7)
+        )
         (tmp_path / f"run{number}").write_text(line)
     files = [str(tmp_path / f"run{number}") for number in range(12)]
     found = trecpy("eval", str(tmp_path / "qrels"), *files, "-m", "P@1", "--format", "tsv", "--threads", threads)

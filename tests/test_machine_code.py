@@ -218,6 +218,13 @@ def test_another_process_compiles_meanwhile(tmp_path: Path, work: str, compiled_
     assert kept(tmp_path)
 
 
+def test_a_child_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    script = SHARED.replace("WORK", "time.sleep(60)").replace("parent =", "_beside._LONGEST = 0.1; parent =")
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=50)
+    assert (done.stdout, done.stderr) == (f"{SUMS} True\n", "")
+
+
 def test_the_command_shares_the_compiling(tmp_path: Path) -> None:
     files = [str(Path(__file__).parent.parent / "data_fixtures" / name) for name in ("example.qrels", "example.run")]
     code = (

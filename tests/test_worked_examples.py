@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trecpy
-from trecpy.errors import TopicError
+from trecpy.errors import InputError, TopicError
 
 
 def score(qrels: Any, run: Any, measures: list[str], **options: Any) -> list[float]:
@@ -197,3 +197,14 @@ def test_documents_ranked_twice(duplicates: str, value: float) -> None:
     assert score({"q": {"a": 1}}, twice, ["RR"], protocol="qder", duplicates=duplicates) == [pytest.approx(value)]
     with pytest.raises(TopicError, match="expected a document once in the ranking, found 'a' twice"):
         score({"q": {"a": 1}}, twice, ["RR"], protocol="qder")
+
+
+def test_runs_that_state_no_ranks_are_said() -> None:
+    found = trecpy.evaluate({"1": {"11": 1}}, {"1": {"90": 2.0, "11": 1.0}}, "RR@10", protocol="msmarco-passage")
+    assert (found["RR@10"], [note.partition(",")[0] for note in found.notes]) == (0.5, ["the run states scores"])
+    file = io.BytesIO(b"1 11 5\n")
+    assert not trecpy.evaluate({"1": {"11": 1}}, file, "RR@10", protocol="msmarco-passage", run_format="msmarco").notes
+    with pytest.raises(InputError, match=r"ties: expected 'best', .*, found 'rank'"):
+        trecpy.quoter([[1.0, 2.0]], [0], ties="rank")
+    with pytest.raises(InputError, match="evaluate_dense: expected ties by score"):
+        trecpy.evaluate_dense([[1.0, 2.0]], [[1, 0]], "RR", protocol="msmarco-passage")

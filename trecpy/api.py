@@ -203,11 +203,6 @@ class Evaluation:
             column.name: (worst[c], best[c]) for c, column in enumerate(self._scores.columns) if not column.measure.text
         }
 
-    def counted(self, column: str) -> frozenset[str]:
-        """Ids of the topics whose mean the summary of a column is. Raises ValueError: no such column."""
-        chosen = self._scores.counted_by(self.columns.index(column))
-        return frozenset(topic.decode("utf-8", "surrogateescape") for topic in chosen)
-
     @property
     def fingerprint(self) -> dict[str, str]:
         """

@@ -1,6 +1,5 @@
 """Matrices of scores and labels, one row a query: ranks of the labelled candidates, then the same formulas."""
 
-import functools
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +14,7 @@ from trecpy.inputs import first_twice, pack
 from trecpy.kernels import locate as kernel
 from trecpy.kernels.dtypes import Integers, Reals
 from trecpy.names import parse_names
-from trecpy.packed import Documents, Qrels, as_stored, coded, digest
+from trecpy.packed import Documents, Qrels, as_stored, coded, digest, row_ids
 from trecpy.plan import Plan, reads_nonrelevant
 from trecpy.protocol import Compat, Protocol, chosen_protocol
 from trecpy.ranked import ONCE, Ranked
@@ -69,6 +68,8 @@ def evaluate_dense(
     chosen = chosen_protocol(protocol, options)
     if chosen.relevance_level < 0 or chosen.ignore_self:
         raise InputError("evaluate_dense: expected relevance_level >= 0, and no ignore_self")
+    if chosen.ties == "rank":
+        raise InputError("evaluate_dense: expected ties by score, found 'rank', which is for files that state ranks")
     if docnos is not None and chosen.duplicates not in ("error", "keep"):
         raise InputError(f"evaluate_dense: expected duplicates 'error' or 'keep', found {chosen.duplicates!r}")
     if docnos is not None and chosen.ties == "input":
@@ -137,16 +138,10 @@ class _Labelled:
         return _Labelled(self.query[order], self.column[order], self.value[order])
 
 
-@functools.lru_cache(8)
-def _row_numbers(count: int) -> list[bytes]:
-    """0, 1, ... as ids of one length."""
-    return [b"%0*d" % (len(str(count - 1)), row) for row in range(count)]
-
-
 def _topic_ids(topics: Any, count: int) -> list[bytes]:
     """The ids of the rows, as bytes."""
     if topics is None:
-        return list(_row_numbers(count))
+        return list(row_ids(count))
     if isinstance(topics, str | bytes | Set) or not isinstance(topics, Iterable):
         raise InputError(f"topics: expected {count} ids in the order of rows, found {described(topics)}")
     data, spans = pack(list(topics), "topics", "topic")

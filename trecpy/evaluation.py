@@ -45,6 +45,10 @@ class Rankings(Interface):
     def line(self, record: int) -> int | None:
         """The line of a file in which it stands, if any."""
 
+    @property
+    def stated(self) -> bool:
+        """As Block has it."""
+
     def digests(self) -> list[bytes]:
         """A hash of each topic's documents and scores."""
 
@@ -107,7 +111,8 @@ def score(
         return _Found(places if len(chosen) else chosen, found, unjudged, digests)
 
     each = ((block, rank(block)) for block in blocks) if isinstance(blocks, Iterable) else blocks.map(rank, threads)
-    for _, found in each:
+    for block, found in each:
+        scorer.unranked |= not block.stated
         scorer.unjudged.update(found.unjudged)
         scorer.digests.update(found.digests)
         if len(found.places):
@@ -208,6 +213,7 @@ class _Scorer:
         self.problems: dict[int, TopicError] = {}
         self.hidden: dict[int, bytes] = {}
         self.kept = 0
+        self.unranked = False
         self.unfit, self.looks = plan.unfit, plan.looks
 
     def score(self, found: Sequence[tuple[Rankings, Ranked]], places: Integers) -> None:
@@ -385,6 +391,8 @@ class _Scorer:
                 f"topic {quoted(self.judgements.topics[place])}: document {quoted(self.hidden[place])} is ranked "
                 f"twice, the second time below the cut of -M (in {plural(len(self.hidden), 'topic')})"
             )
+        if self.protocol.ties == "rank" and self.unranked:
+            yield "the run states scores, by which it is ranked; ties='rank' is for files of topic, docno and rank"
         if self.kept:
             again = plural(self.kept, "document")
             yield f"{again} of a topic ranked again and kept: each counts, so that recall may exceed 1"

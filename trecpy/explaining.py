@@ -10,14 +10,15 @@ import numpy as np
 
 from trecpy.api import Evaluation, Evaluator
 from trecpy.collection import as_qrels
-from trecpy.errors import InputError, MeasureError, ParameterError
+from trecpy.errors import InputError, ParameterError
 from trecpy.gains import Gains
-from trecpy.names import parse_name
+from trecpy.joining import decoded
+from trecpy.names import one_mean
 from trecpy.packed import Qrels
 from trecpy.presets import protocols, stated
-from trecpy.protocol import COMPATS, Protocol, chosen_protocol
-from trecpy.registry import Aggregate, Column
-from trecpy.text import described, quoted
+from trecpy.protocol import CHOICES, Protocol, chosen_protocol
+from trecpy.registry import Column
+from trecpy.text import described
 
 # Fields that a column cannot have alone, or that change no value.
 _OF_ALL = ("name", "per_measure", "num_docs", "max_grade")
@@ -99,10 +100,7 @@ def explain(
     that is no number.
     """
     base = chosen_protocol(protocol, options)
-    columns = parse_name(measure, base.compat)
-    if len(columns) != 1 or columns[0].measure.aggregate is not Aggregate.MEAN:
-        raise MeasureError(f"explain: expected one measure that is averaged over topics, found {quoted(str(measure))}")
-    (column,) = columns
+    column = one_mean(measure, base.compat)
     wanted = _wanted(target)
     judged = as_qrels(qrels, base, qrels_format)
     fields_of = [*_single_choices(column, base, judged.judgements)]
@@ -171,17 +169,13 @@ def _single_choices(column: Column, base: Protocol, judgements: Any) -> Iterator
     own = column.under(base)
     levels = sorted(set(np.unique(judgements.level).tolist())) if isinstance(judgements, Qrels) else []
     values: dict[str, list[Any]] = {
-        "compat": [*COMPATS],
+        **{name: list(choices) for name, choices in CHOICES.items()},
         "topics": ["qrels", "both", "run"],
         "relevance_level": [level for level in levels if 0 <= level <= 4] if own.gains != "float" else [],
         "judged_only": [False, True],
         "depth": [10, 100, 1000],
-        "ties": ["trec", "input", "best", "worst", "expected"],
         "gains": ["level", "exp", "binary"] if own.gains != "float" else [],
-        "ideal": ["judged", "candidates"],
-        "ap": ["rel", "min", "hits"],
         "ignore_self": [False, True],
-        "without_relevant": ["keep", "drop"],
         # Where it is an error that a document is ranked twice there is none.
         "duplicates": [] if own.duplicates.startswith("error") else ["first", "last", "max", "keep"],
     }
@@ -235,9 +229,10 @@ def _variant_column(column: Column, base: Protocol, choices: Choices, number: in
 
 def _by_topic(evaluation: Evaluation, column: int) -> dict[str, float]:
     """The values of all topics whose mean the column's summary is."""
-    known = dict(zip(evaluation.topics, evaluation.per_query[:, column].tolist(), strict=True))
-    absent = evaluation._scores.columns[column].measure.absent
-    return {topic: known.get(topic, absent) for topic in evaluation.counted(evaluation.columns[column])}
+    scores = evaluation._scores
+    known = dict(zip(evaluation.topics, scores.per_query[:, column].tolist(), strict=True))
+    absent = scores.columns[column].measure.absent
+    return {topic: known.get(topic, absent) for topic in decoded(scores.counted_by(column))}
 
 
 def _most(before: dict[str, float], after: dict[str, float]) -> tuple[int, tuple[tuple[str, float, float], ...]]:

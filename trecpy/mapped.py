@@ -40,6 +40,7 @@ class Mapped:
 
     # As a RunReader has them.
     tag: ClassVar[bytes] = b""
+    stated: ClassVar[bool] = False
     notes: ClassVar[Sequence[str]] = ()
 
     @classmethod

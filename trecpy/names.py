@@ -21,6 +21,7 @@ from trecpy.errors import MeasureError, ParameterError
 from trecpy.protocol import Compat
 from trecpy.registry import (
     NO_PARAMETERS,
+    Aggregate,
     Column,
     Cutoffs,
     LevelGains,
@@ -108,6 +109,15 @@ def parse_name(name: object, compat: Compat) -> list[Column]:
     if (found := _dialect(text, compat)) is not None:
         return found
     raise MeasureError(f"measures: {quoted(text)} is not known{_near(text, compat)}")
+
+
+def one_mean(name: object, compat: Compat) -> Column:
+    """The column of a name that stands for one whose summary is a mean over topics. Raises MeasureError: of others."""
+    columns = parse_name(name, compat)
+    if len(columns) != 1 or columns[0].measure.aggregate is not Aggregate.MEAN:
+        found = f"{len(columns)} columns" if len(columns) != 1 else f"its {columns[0].measure.aggregate.value}"
+        raise MeasureError(f"{name}: expected one measure that is averaged over topics, found {found}")
+    return columns[0]
 
 
 def spellings(measure: Measure) -> dict[str, list[str]]:

@@ -1,5 +1,6 @@
 """Judgements and rankings as packed arrays: records that formats and inputs build, and how the two are joined."""
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,12 @@ def as_stored(values: Reals, compat: Compat) -> Reals:
         return values
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(np.float64)
+
+
+@functools.lru_cache(8)
+def row_ids(count: int) -> tuple[bytes, ...]:
+    """0, 1, ... as topic ids of one length, which stand in the order of rows."""
+    return tuple(b"%0*d" % (len(str(count - 1)), row) for row in range(count))
 
 
 def digest(docnos: Any, values: Any) -> bytes:

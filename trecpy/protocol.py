@@ -16,7 +16,7 @@ COMPATS: tuple[Compat, ...] = ("10.0", "9.0.8")
 
 GAINS = ("level", "float", "exp", "binary")
 
-_CHOICES: dict[str, tuple[str, ...]] = {
+CHOICES: dict[str, tuple[str, ...]] = {
     "compat": COMPATS,
     "topics": ("qrels", "both", "run", "same"),
     "ties": ("trec", "input", "best", "worst", "expected", "rank"),
@@ -84,7 +84,7 @@ class Protocol:
     name: str = ""
 
     def __post_init__(self) -> None:
-        for name, expected in _CHOICES.items():
+        for name, expected in CHOICES.items():
             if not isinstance(getattr(self, name), str) or getattr(self, name) not in expected:
                 raise InputError(
                     f"{name}: expected {', '.join(map(repr, expected))}, found {described(getattr(self, name))}"

@@ -1,5 +1,6 @@
 """Work on several threads at once, whose results come in order."""
 
+import operator
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -24,9 +25,15 @@ def available() -> int:
 
 def workers_of(threads: int | None) -> int:
     """As many as are asked for; all cores where that is None. Raises InputError: no integer >= 1."""
-    if threads is not None and (not isinstance(threads, int) or threads < 1):
+    if threads is None:
+        return available()
+    try:
+        whole = 0 if isinstance(threads, bool) else operator.index(threads)
+    except TypeError:
+        whole = 0
+    if whole < 1:
         raise InputError(f"threads: expected an integer >= 1 or None, found {described(threads)}")
-    return threads or available()
+    return whole
 
 
 def in_order(

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "tsv", "jsonl")
 _PLACES = 4
+_MEASURES = ("map", "recip_rank", "P_10", "recall_1000", "ndcg_cut_10")
 
 
-def add_measures(parser: argparse.ArgumentParser, defaults: tuple[str, ...]) -> None:
-    """-m, with what it is without any."""
+def add_measures(parser: argparse.ArgumentParser) -> None:
+    """-m."""
     parser.add_argument(
         "-m",
         "--measure",
@@ -28,19 +29,18 @@ def add_measures(parser: argparse.ArgumentParser, defaults: tuple[str, ...]) -> 
         action="append",
         dest="measures",
         help=f"by any of its names: map, ndcg_cut_10, nDCG@10, 'P(rel=2)@5', official; may be repeated (default: "
-        f"{' '.join(defaults)})",
+        f"{' '.join(_MEASURES)})",
     )
-    parser.set_defaults(default_measures=defaults)
 
 
 def chosen_measures(options: argparse.Namespace) -> list[str]:
-    """The names that were asked for, else those of the preset, else the command's own."""
+    """The names that were asked for, else those of the preset, else the usual ones."""
     if options.measures is None and options.protocol is not None:
         from trecpy.presets import protocols
 
         if options.protocol in protocols:
             return list(protocols[options.protocol].measures)
-    return options.measures or list(options.default_measures)
+    return options.measures or list(_MEASURES)
 
 
 def add_protocol(parser: argparse.ArgumentParser) -> None:

@@ -10,11 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trecpy.errors import UsageError
 from trecpy.text import input_name, quoted
 
 if TYPE_CHECKING:
-    from trecpy.api import Evaluator
     from trecpy.cli.process import Warn
     from trecpy.comparison import Comparison
 
@@ -61,14 +59,3 @@ class Gate:
             found = "difference undefined" if math.isnan(difference) else f"difference {difference:.6g}"
             warn(f"failed: {input_name(path)}: {self.measure}: {found} (--fail-if '{self}')")
         return met
-
-
-def refuse_unless_mean(option: str, measure: str, evaluator: Evaluator) -> None:
-    """Raise UsageError: an option's measure is several columns, or its summary is no mean."""
-    from trecpy.names import parse_name
-    from trecpy.registry import Aggregate
-
-    columns = parse_name(measure, evaluator.protocol.compat)
-    if len(columns) != 1 or columns[0].measure.aggregate is not Aggregate.MEAN:
-        found = f"{len(columns)} columns" if len(columns) != 1 else f"its {columns[0].measure.aggregate.value}"
-        raise UsageError(f"{option}: expected one measure that is averaged over topics, found {found}")

@@ -24,8 +24,8 @@ def rows_as(
     Yield lines.
 
     layout: "table", "tsv" or "jsonl"; header: a name for each cell of a row; rows: all of them, of one length
-    places: decimals of real numbers, None for all digits, or such a number for each cell of a row; None in a row is
-        '-', in JSON null, as are NaN and infinity
+    places: decimals of real numbers, None for all digits, or such a number for each cell of a row. None and NaN are
+        '-'; in JSON they are null, and so is infinity, which JSON lacks
     down: a table has a column for each of the rows, with the names down its side
     """
     decimals = [places] * len(header) if places is None or isinstance(places, int) else places
@@ -53,8 +53,8 @@ def rows_as(
 
 
 def cell_text(cell: Cell, places: int | None) -> str:
-    """One value as text."""
-    if cell is None:
+    """One value as text; '-' where there is none, or none that is defined."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "-"
     if isinstance(cell, float):
         return repr(cell) if places is None else f"{cell:.{places}f}"

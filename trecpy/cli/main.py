@@ -29,6 +29,8 @@ COMMANDS = {
     "completion": "what a shell needs to complete all this: bash, zsh, fish",
 }
 
+_RANKING = {"eval", "compare", "explain", "check", "qilin"}  # need what rehearsal compiles
+
 _USAGE = "usage: trecpy COMMAND [options] ...\n       trecpy COMMAND --help\n       trecpy --version"
 _EXIT_CODES = """\
 exit codes:
@@ -97,6 +99,10 @@ def _run(arguments: Sequence[str], streams: Streams) -> int:
         return 0
     if name not in COMMANDS:
         raise UsageError(f"expected a command, one of {', '.join(COMMANDS)}, found {quoted(name)}")
+    if name in _RANKING:
+        from trecpy.cli.rehearsal import share_compiling
+
+        share_compiling()
     command = importlib.import_module(f"trecpy.cli.commands.{name}")
     try:
         options = _parser(name, command).parse_intermixed_args(arguments[1:])

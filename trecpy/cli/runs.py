@@ -11,7 +11,6 @@ from trecpy.api import Evaluation, Evaluator
 from trecpy.arrays import sizes_of
 from trecpy.cli.choices import chosen_protocol
 from trecpy.cli.process import Warn
-from trecpy.cli.rehearsal import share_compiling
 from trecpy.collection import Folds, Watched
 from trecpy.errors import FileError, ParameterError, TrecpyError, UsageError
 from trecpy.packed import Block
@@ -37,7 +36,6 @@ def prepared(options: argparse.Namespace, measures: Sequence[str], runs: Sequenc
     Raises TrecpyError; UsageError: standard input is to be read twice.
     """
     check_stdin([options.qrels, *runs])
-    share_compiling()
     formats = {"qrels_format": options.qrels_format, "run_format": options.run_format}
     return Evaluator(opened(options.qrels, streams.stdin), measures, protocol=chosen_protocol(options), **formats)
 

@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Set
 
 _TICK = 0.02  # seconds between two looks at whether code has been kept
+_LONGEST = 60.0  # seconds that are waited in all: to compile everything takes a tenth of that
 
 _work: Callable[[], object] | None = None
 _files: Set[str] = frozenset()
 _child = 0
+_until = 0.0
 
 
 def share(work: Callable[[], object], files: Set[str]) -> None:
@@ -34,7 +36,7 @@ def awaited(file: str) -> bool:
 
     Starts the other process the first time. Once that has ended, or where it does not compile this file, False.
     """
-    global _work, _child
+    global _work, _child, _until
     if _work is not None and threading.active_count() == 1:
         work, _work = _work, None
         try:
@@ -43,11 +45,12 @@ def awaited(file: str) -> bool:
             return False
         if _child == 0:
             _run(work)
+        _until = time.monotonic() + _LONGEST
     if _child == 0 or file not in _files:
         return False
     time.sleep(_TICK)
     try:
-        if os.waitpid(_child, os.WNOHANG) == (0, 0):
+        if os.waitpid(_child, os.WNOHANG) == (0, 0) and time.monotonic() < _until:
             return True
     except ChildProcessError:
         pass

@@ -12,7 +12,7 @@ from trecpy.errors import InputError
 from trecpy.evaluation import score_ranked, tie_range
 from trecpy.kernels.dtypes import Flags, Integers, Reals
 from trecpy.names import parse_names
-from trecpy.packed import Documents, Qrels
+from trecpy.packed import Documents, Qrels, row_ids
 from trecpy.papers.figures import Figures
 from trecpy.plan import Plan
 from trecpy.presets import protocols, stated
@@ -86,6 +86,8 @@ def quoter(
 def _protocol(ties: str | None, as_published: bool, batch: int | None) -> Protocol:
     if batch is not None and not as_published:
         raise InputError("batch: expected as_published, which alone has means of means")
+    if ties == "rank":
+        raise InputError("ties: expected 'best', 'input', 'worst', 'trec' or 'expected', found 'rank'")
     options: dict[str, Any] = {name: value for name, value in (("ties", ties), ("batch", batch)) if value is not None}
     return chosen_protocol("quoter-as-published" if as_published else "quoter", options)
 
@@ -105,8 +107,9 @@ def _scored(
     """
     count = len(there)
     units = np.arange(count + 1)
-    topics = [b"%0*d" % (len(str(count - 1)), row) for row in range(count)]
-    judgements = Qrels("qrels", "gold", topics, units, Documents.anonymous(units), np.ones(count, np.int64))
+    judgements = Qrels(
+        "qrels", "gold", list(row_ids(count)), units, Documents.anonymous(units), np.ones(count, np.int64)
+    )
     plan = _plan(judgements, protocol)
     rows = np.flatnonzero(there)
     starts = np.concatenate(([0], np.cumsum(there)))

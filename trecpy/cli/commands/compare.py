@@ -19,10 +19,10 @@ from trecpy.cli.choices import (
     say_about,
     whole_number,
 )
-from trecpy.cli.gates import FAILED, Gate, refuse_unless_mean
+from trecpy.cli.gates import FAILED, Gate
 from trecpy.cli.layout import Cell, rows_as
 from trecpy.cli.progress import progress
-from trecpy.errors import InputError, TrecpyError, UsageError
+from trecpy.errors import InputError, MeasureError, TrecpyError, UsageError
 from trecpy.text import input_name, plural, quoted
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ EXAMPLES = """\
   trecpy compare --folds --protocol qder qrels.txt bert-fold*.run vs qder-fold*.run
   trecpy compare --fail-if "nDCG@10 < -0.005" qrels.txt main.run new.run || echo worse
 """
-_MEASURES = ("map", "recip_rank", "P_10", "recall_1000", "ndcg_cut_10")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--folds", action="store_true",
         help="the RUNs are folds of one run, and a topic in two of them is an error; where the baseline has folds too, "
         "or there are several such runs, 'vs' separates them: a1 a2 vs b1 b2")  # fmt: skip
-    add_measures(parser, _MEASURES)
+    add_measures(parser)
     add("--test", choices=("t", "wilcoxon", "sign", "randomisation"), default="t",
         help="paired t-test (default), Wilcoxon signed-rank, sign, Fisher randomisation")  # fmt: skip
     add("--correction", choices=("holm", "bonferroni", "bh", "none"), default="holm",
@@ -86,6 +85,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     from trecpy.cli.runs import evaluated, prepared, say_notes
     from trecpy.comparison import compare_many
     from trecpy.formats.groups import read_groups
+    from trecpy.names import one_mean
     from trecpy.pools import Pool
     from trecpy.significance import refuse_unready
 
@@ -93,14 +93,16 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     refuse_unready(options.test)
     groups = None if options.by is None else read_groups(options.by)
     gates: list[Gate] = options.fail_if
-    measures = [*chosen_measures(options), *(gate.measure for gate in gates)]
+    named = [(f"--fail-if '{gate}'", gate.measure) for gate in gates]
     if options.by_baseline is not None:
-        measures.append(options.by_baseline)
+        named.append(("--by-baseline", options.by_baseline))
+    measures = [*chosen_measures(options), *(measure for _, measure in named)]
     evaluator = prepared(options, measures, [path for _, folds in systems for path in folds], streams)
-    for gate in gates:
-        refuse_unless_mean(f"--fail-if '{gate}'", gate.measure, evaluator)
-    if options.by_baseline is not None:
-        refuse_unless_mean("--by-baseline", options.by_baseline, evaluator)
+    for option, measure in named:
+        try:
+            one_mean(measure, evaluator.protocol.compat)
+        except MeasureError as error:
+            raise UsageError(f"{option}: {error}") from None
     say_notes(evaluator, streams.warn)
     scored: list[tuple[str, Evaluation, Pool]] = []
     code = 0

@@ -34,7 +34,6 @@ EXAMPLES = """\
   trecpy eval --folds -m map -m nDCG@20 qrels.txt fold-*.run
   trecpy eval irds:msmarco-passage/trec-dl-2019/judged run.tsv.gz --run-format msmarco
 """
-_MEASURES = ("map", "recip_rank", "P_10", "recall_1000", "ndcg_cut_10")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "qrels", metavar="QRELS", help="judgements, a file or irds:NAME of ir_datasets; '-' is standard input"
     )
     parser.add_argument("runs", metavar="RUN", nargs="+", help="rankings; '-' is standard input")
-    add_measures(parser, _MEASURES)
+    add_measures(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="print each topic's values before the summary")
     parser.add_argument(
         "--folds", action="store_true", help="the RUNs are folds of one run; a topic in two of them is an error"

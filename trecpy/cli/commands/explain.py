@@ -105,8 +105,7 @@ def _target(text: str) -> str:
 def _row(variant: Variant, options: argparse.Namespace) -> list[Cell]:
     places = chosen_places(options)
     most = "; ".join(f"{topic}: {_text(a, places)} to {_text(b, places)}" for topic, a, b in variant.most)
-    numbers = [None if math.isnan(each) else each for each in (variant.value, variant.difference)]
-    return [variant.label, *numbers, variant.changed, most]
+    return [variant.label, variant.value, variant.difference, variant.changed, most]
 
 
 def _text(value: float, places: int | None) -> str:
