@@ -285,6 +285,7 @@ _PIECES = st.sampled_from(
 @example(b'""{', "beir", False)
 @example(b"[" * 100_000, "json", True)
 @example(b'{"a":' + b"[" * 100_000, "json", True)
+@example(b'{"a":' + b"[" * 100_000, None, True)
 @example(b'{"qid": ' + b"9" * 5000 + b"}", "jsonl", True)
 def test_any_bytes_are_an_answer_or_a_clear_error(raw: bytes, layout: str | None, run: bool) -> None:
     read: Callable[[bytes, str | None], Table] = run_of if run else qrels_of

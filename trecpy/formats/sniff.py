@@ -133,7 +133,7 @@ def _json_layout(text: bytes) -> str:
         first = text.split(b"\n")[0]
         try:
             record = json.loads(first)
-        except ValueError:
+        except (ValueError, RecursionError):  # cut, wrong, or too deep, which its reader says
             return "json"
         return "jsonl" if any(isinstance(value, str | int | float) for value in record.values()) else "json"
     return "jsonl"
