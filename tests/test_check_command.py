@@ -86,6 +86,9 @@ BROKEN = [
     ("header", 1, "topic iter docno relevance; " + QRELS, RUN, "error", "line 1: topic iter docno relevance"),
     ("byte-order-mark", 1, QRELS, "\ufeff" + RUN, "error", "line 1"),
     ("byte-order-mark", 1, "\ufeff" + QRELS, RUN, "error", "line 1"),
+    ("comment-topic", 2, QRELS, changed(RUN, line2=" #1 Q0 d2 2 29.5 tag", line3="#1 Q0 d3 3 28.5 tag", line5="# a"),
+     "warning", "line 2: #1 Q0 d2 2 29.5 tag"),
+    ("comment-topic", 1, changed(QRELS, line2="#1 0 d2 0"), RUN, "warning", "line 2: #1 0 d2 0"),
     ("blank-line", 1, changed(QRELS, line120="4 0 d30 0; "), RUN, "error", "line 121: "),
     ("odd-id", 1, QRELS, changed(RUN, line2="1 Q0 d\xa02 2 29.5 tag"), "warning", r"line 2: 1 Q0 d\xa02 2 29.5 tag"),
     ("odd-id", 1, changed(QRELS, line1="1 0 e\u0301 1"), RUN, "warning", "line 1: 1 0 e\u0301 1"),
@@ -160,8 +163,19 @@ def test_topics_that_are_not_together(tmp_path: Path, monkeypatch: pytest.Monkey
     _small_blocks(monkeypatch)
     parts = findings(tmp_path, QRELS, changed(lines(mixed), line100="4 Q0"))
     assert parts["split-topic"]["severity"] == "note"
-    assert parts["split-topic"]["examples"][0].startswith("line 5: the lines of topic '1' are not together")
+    assert parts["split-topic"]["examples"] == ["line 5: topic '1'"]
     assert parts["malformed-line"]["count"] == 1  # though it was read twice
+
+
+def test_a_files_name_is_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mixed = lines(sorted(ROWS, key=lambda row: row[2])).replace("; ", "\n")
+    (tmp_path / "byte order mark.run").write_text(mixed)
+    qrels, _ = write(tmp_path, QRELS)
+    for small in (False, True):
+        if small:
+            _small_blocks(monkeypatch)
+        outcome = trecpy("check", "--json", qrels, str(tmp_path / "byte order mark.run"))
+        assert (outcome.code, [each["code"] for each in json.loads(outcome.out)[1]["findings"]]) == (0, ["split-topic"])
 
 
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -432,8 +446,10 @@ def test_a_cleaned_copy_has_no_such_findings_and_scores_alike(tmp_path: Path) ->
     assert b"# kept" in (tmp_path / "clean" / "run").read_bytes()
 
 
-def test_lines_of_a_topic_are_brought_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _small_blocks(monkeypatch)
+@pytest.mark.parametrize("small", [False, True])
+def test_lines_of_a_topic_are_brought_together(small: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if small:
+        _small_blocks(monkeypatch)
     mixed = lines(sorted(ROWS, key=lambda row: row[2]))
     check(tmp_path, QRELS, mixed, "--fix", str(tmp_path / "clean"))
     assert (tmp_path / "clean" / "run").read_text() == RUN.replace("; ", "\n") + "\n"

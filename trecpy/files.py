@@ -10,6 +10,7 @@ from trecpy.errors import FileError, FormatError
 from trecpy.formats.columns import Columns, Kind
 from trecpy.formats.faults import Faults
 from trecpy.formats.judgements import read_judgements, read_trec_levels
+from trecpy.formats.oddities import Oddities
 from trecpy.formats.runs import RunReader
 from trecpy.formats.sniff import layout_of
 from trecpy.formats.source import Source
@@ -20,7 +21,7 @@ from trecpy.kernels.dtypes import Integers, Reals
 from trecpy.numbers import is_double, unheld
 from trecpy.packed import Block, Judgements, Qrels, Records, coded
 from trecpy.protocol import Compat
-from trecpy.text import plural, quoted, shown
+from trecpy.text import plural, shown
 
 _IRDS = "irds:"
 
@@ -188,12 +189,12 @@ class TableRun:
     """
     A run that is read as parts of a table; it yields what formats.runs.RunReader does.
 
-    notes: what was odd; tag: empty; stated: as Block has it
+    odd: what is odd in it; tag: empty; stated: as Block has it
     """
 
     def __init__(self, source: Source, read: Callable[[], Iterator[Part]], faults: Faults | None = None) -> None:
         """read: begins to read the source, which is at its beginning; faults: is told when it is read once more."""
-        self.notes: list[str] = []
+        self.odd = Oddities()
         self.tag, self.stated = b"", False
         self._source, self._read, self._faults = source, read, faults
 
@@ -203,6 +204,11 @@ class TableRun:
     def __exit__(self, *_: object) -> None:
         """Close the source, where it opened it itself."""
         self._source.__exit__()
+
+    @property
+    def notes(self) -> list[str]:
+        """What was odd, one line each."""
+        return list(self.odd.notes(self._source.name, strict=True))
 
     def whole(self) -> Part:
         """All records and their scores, held in memory."""
@@ -215,10 +221,7 @@ class TableRun:
         for part in self._read():
             records, scores = part if held is None else all_joined([held, part])
             if back := _came_back(records, done):
-                self.notes.append(
-                    f"{self._source.name}: the records of topic {quoted(back)} are not together: read twice and held "
-                    "in memory"
-                )
+                self.odd = Oddities(apart=(None, back), again=True)
                 self._source.rewind()
                 if self._faults is not None:
                     self._faults.again()

@@ -8,7 +8,9 @@ from trecpy.checks.findings import Findings
 from trecpy.checks.rows import example
 from trecpy.formats.columns import DOCNO_NAMES, LEVEL_NAMES, RANK_NAMES, SCORE_NAMES, TOPIC_NAMES, Kind
 from trecpy.formats.faults import Place
+from trecpy.formats.oddities import Oddities
 from trecpy.numbers import strtod
+from trecpy.text import quoted
 
 _NAMES = {
     name.encode() for name in (*TOPIC_NAMES, *DOCNO_NAMES, *LEVEL_NAMES, *SCORE_NAMES, *RANK_NAMES, "iter", "tag")
@@ -64,6 +66,18 @@ class Faults:
 
     def _example(self, code: str, place: Place) -> list[str]:
         return [example(place.where(), place.text)] if self._found.wants(code) else []
+
+
+def add_oddities(odd: Oddities, found: Findings) -> None:
+    """What readers take for a mistake, and read all the same."""
+    if odd.mark:
+        found.add("byte-order-mark", 1, ["line 1"])
+    if odd.comments:
+        line, text = odd.comment
+        found.add("comment-topic", odd.comments, [example(f"line {line}", text)])
+    if odd.apart is not None and "repeated-topic" not in found:
+        place, topic = odd.apart
+        found.add("split-topic", 1, [("" if place is None else f"line {place}: ") + f"topic {quoted(topic)}"])
 
 
 def likely_fault(fields: Sequence[bytes], kind: Kind) -> str | None:

@@ -7,8 +7,8 @@ import numpy as np
 
 from trecpy.checks.findings import Findings
 from trecpy.checks.ids import odd_ids
-from trecpy.checks.lines import Faults
-from trecpy.checks.rows import Rows, is_another, take_notes
+from trecpy.checks.lines import Faults, add_oddities
+from trecpy.checks.rows import Rows, is_another
 from trecpy.errors import TrecpyError
 from trecpy.files import all_joined, dataset_qrels, first_of_each, read_parts
 from trecpy.formats.reader import Reader
@@ -113,7 +113,7 @@ def _qrels_rows(source: Source, asked: str | None, found: Findings) -> Rows | No
     form = replace(JUDGEMENT_LAYOUTS["qrels"], integer=False, spans=("level",))
     reader = Reader(source, form, "10.0", strict=True, faults=faults)
     reader.read_whole()
-    take_notes(list(reader.odd.notes(found.name)), found)
+    add_oddities(reader.odd, found)
     records, spans, level = reader.packed(), reader.column("spans"), reader.column("score")
     kept = np.isfinite(level)
     for place in spans[~kept, 0].tolist():

@@ -79,16 +79,6 @@ def example(where: str, text: bytes) -> str:
     return f"{where}: {said if len(said) <= 80 else said[:77] + '...'}"
 
 
-def take_notes(notes: Sequence[str], found: Findings) -> None:
-    """What readers say in words."""
-    for note in notes:
-        if "byte order mark" in note:
-            found.add("byte-order-mark", 1, ["line 1"])
-        elif "not together" in note and "repeated-topic" not in found:
-            said = note.removeprefix(f"{found.name}:")
-            found.add("split-topic", 1, [said.strip() if said.startswith(" ") else f"line {said}"])
-
-
 def is_another(source: Source, kind: Kind, layout: str | None, found: Findings) -> bool:
     """Is the file no text, or of the other kind? Then nothing else is worth looking for."""
     head = source.peek(64)

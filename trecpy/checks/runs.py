@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from trecpy.checks.findings import Findings
-from trecpy.checks.lines import Faults
+from trecpy.checks.lines import Faults, add_oddities
 from trecpy.checks.matching import NearIds
 from trecpy.checks.qrels import MEASURES, Judged
 from trecpy.checks.rankings import RANK, RUN_CHECKS, TAG, contradicting_ranks, spaces_in_ids
-from trecpy.checks.rows import Rows, is_another, take_notes
+from trecpy.checks.rows import Rows, is_another
 from trecpy.checks.unjudged import Unjudged
 from trecpy.errors import TrecpyError
 from trecpy.evaluation import score, tie_range
@@ -84,7 +84,7 @@ def check_run(source: Source, layout: str | None, judged: Judged | None, depth: 
                     pass
             else:
                 scores = score(judged.plan, blocks, witness=True)
-            take_notes(reader.notes, found)
+            add_oddities(reader.odd, found)
         except TrecpyError as error:
             found.add("unreadable", 1, [str(error)])
             return found, state.sizes

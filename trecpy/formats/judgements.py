@@ -30,13 +30,13 @@ def read_judgements(
     """
     reader = _judgements(source, form, compat, strict, fractions)
     build = _qrels if JUDGEMENT_LAYOUTS[form].integer else _preferences
-    return build(form, reader), list(reader.odd.notes(source.name))
+    return build(form, reader), reader.notes()
 
 
 def read_trec_levels(source: Source, compat: Compat, fractions: bool) -> tuple[packed.Records, Any, list[str]]:
     """As files.read_levels() has it."""
     reader = _judgements(source, "qrels", compat, True, fractions)
-    return reader.packed(), _levels(reader), list(reader.odd.notes(source.name))
+    return reader.packed(), _levels(reader), reader.notes()
 
 
 def _judgements(source: Source, form: str, compat: Compat, strict: bool, fractions: bool) -> Reader:

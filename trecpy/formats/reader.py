@@ -5,8 +5,6 @@ One reader with one switch. `strict=False` reads as trec_eval does, which takes 
 and notes each kind of mistake once, with its place and how often it came; `strict=True` makes errors of them.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,13 +13,14 @@ from numpy.typing import NDArray
 from trecpy import packed
 from trecpy.errors import FileError, FormatError
 from trecpy.formats.faults import Faults, Place
+from trecpy.formats.oddities import Oddities
 from trecpy.formats.source import Lines, Source
 from trecpy.formats.trec import Layout
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
 from trecpy.numbers import strtod, strtol
 from trecpy.protocol import Compat
-from trecpy.text import plural, quoted
+from trecpy.text import quoted
 
 # Small enough for a processor's cache, large enough that what is done once a block does not count.
 BLOCK = 1 << 22
@@ -66,43 +65,6 @@ class Records:
         for column in (self.topic, self.spans, self.hashes, self.score, self.level):
             column[to:stop] = column[rows]
         return stop
-
-
-@dataclass
-class Oddities:
-    """
-    What looks like a mistake in a file that is read as trec_eval does, each kind said once.
-
-    values: what becomes of a value that is no number -> the first one, and how many
-    """
-
-    mark: str = ""
-    values: dict[str, tuple[str, int]] = field(default_factory=dict)
-    comments: int = 0
-
-    def add(self, fate: str, said: str, count: int = 1) -> None:
-        """Count values; `said` is of the first."""
-        first, before = self.values.get(fate, (said, 0))
-        self.values[fate] = first, before + count
-
-    def merge(self, later: "Oddities") -> None:
-        """Add those of a later part of the file."""
-        self.mark = self.mark or later.mark
-        self.comments += later.comments
-        for fate, (said, count) in later.values.items():
-            self.add(fate, said, count)
-
-    def notes(self, name: str) -> Iterator[str]:
-        """One line each."""
-        if self.mark:
-            yield self.mark
-        for said, count in self.values.values():
-            yield said + (f" ({count:,} such lines)" if count > 1 else "")
-        if self.comments:
-            yield (
-                f"{name}: {plural(self.comments, 'line')} of a topic whose id begins with '#' "
-                "taken for comments, as trec_eval 10.0 does and 9.0.8 does not"
-            )
 
 
 class Reader:
@@ -231,7 +193,9 @@ class Reader:
             end = start + int(ends[line - 1])
             self.faults.line(found, self.place(end))
             begin = end + 1
-        self.odd.comments = int(self._state[kernel.COMMENT_TOPICS])
+        if comments := int(self._state[kernel.COMMENT_TOPICS]):
+            place = int(self._state[kernel.COMMENT_AT])
+            self.odd.comments, self.odd.comment = comments, (self.lines.line(place), self.place(place).text)
 
     def _parse(self, start: int, stop: int) -> int:
         """Parse the lines of data[start:stop]; the kernel's answer."""
@@ -269,6 +233,10 @@ class Reader:
             self.tag = self.lines.data[at : at + size].tobytes()
         return int(status)
 
+    def notes(self) -> list[str]:
+        """What was odd, one line each."""
+        return list(self.odd.notes(self.source.name, self.strict))
+
     def said(self, place: int) -> str:
         """The line that data[place] belongs to, as messages begin."""
         return f"{self.source.name}:{self.lines.line(place)}"
@@ -283,13 +251,8 @@ class Reader:
         """Look at the first bytes; return where the first line begins."""
         if stop == 0:
             raise FileError(f"{self.source.name}: is empty: expected lines of '{self.layout.columns}'")
-        if self.lines.data[:3].tobytes() != _BOM:
-            return 0
-        if self.strict:
-            self.odd.mark = f"{self.source.name}:1: a byte order mark was dropped"
-            return 3
-        self.odd.mark = f"{self.source.name}:1: begins with a byte order mark, which is read as part of the first id"
-        return 0
+        self.odd.mark = self.lines.data[:3].tobytes() == _BOM
+        return 3 if self.odd.mark and self.strict else 0
 
     def _make_room(self, start: int, stop: int) -> None:
         """Room for what data[start:stop] can hold; a record has at least 2 bytes a column."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -10,12 +11,12 @@ from numpy.typing import NDArray
 from trecpy import packed
 from trecpy.errors import FormatError
 from trecpy.formats.faults import Faults
-from trecpy.formats.reader import BLOCK, Oddities, Reader
+from trecpy.formats.oddities import Oddities
+from trecpy.formats.reader import BLOCK, Reader
 from trecpy.formats.source import Source
 from trecpy.formats.trec import RUN_LAYOUT, Layout
 from trecpy.packed import Block
 from trecpy.protocol import Compat
-from trecpy.text import quoted
 from trecpy.threads import in_order
 
 _MOST_RECORDS = 1 << 18
@@ -26,7 +27,7 @@ class RunReader:
     """
     A run, a part at a time.
 
-    notes: what was odd, complete after the last block; tag: the run tag of the last line that was read
+    odd: what is odd in it, complete after the last block; tag: the run tag of the last line that was read
     stated: as Block has it
     """
 
@@ -39,11 +40,10 @@ class RunReader:
         layout: Layout = RUN_LAYOUT,
         faults: Faults | None = None,
     ) -> None:
-        self.notes: list[str] = []
+        self.odd = Oddities()
         self.tag = b""
         self._source, self._compat, self._strict, self._block, self._layout = source, compat, strict, block, layout
         self._faults = faults
-        self._odd = Oddities()
         self.stated = layout.sign < 0
 
     def __enter__(self) -> "RunReader":
@@ -52,6 +52,11 @@ class RunReader:
     def __exit__(self, *_: object) -> None:
         """Close the source, where it opened it itself."""
         self._source.__exit__()
+
+    @property
+    def notes(self) -> list[str]:
+        """What was odd, one line each; complete after the last block."""
+        return list(self.odd.notes(self._source.name, self._strict))
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rankings of some topics at a time, each topic whole; see map()."""
@@ -74,26 +79,21 @@ class RunReader:
             return [] if reader.mixed else [(block, work(block)) for block in _rankings(reader)]
 
         known: set[bytes] = set()
-        apart: tuple[int, bytes] | None = None
+        odd = Oddities()
         with closing(in_order(parse, self._parts(threads), threads)) as parsed:
             for reader, found in parsed:
                 if apart := reader.came_back(known):
-                    if known or not reader.lines.ended:
+                    odd.apart, odd.again = apart, bool(known or not reader.lines.ended)
+                    if odd.again:
                         break
                     reader.records.sort(reader.count)  # the whole file is in memory
                     found = [(block, work(block)) for block in _rankings(reader)]
                 known.update(topic for block, _ in found for topic in block.topics)
                 self.tag = reader.tag or self.tag
                 yield from found
-                self._odd.merge(reader.odd)
-            else:
-                apart = None
-        if apart:
-            line, name = apart
-            self.notes.append(
-                f"{self._source.name}:{line}: the lines of topic {quoted(name)} are not together: read twice and "
-                "held in memory"
-            )
+                odd.merge(reader.odd)
+        if odd.again:
+            self.odd = Oddities(apart=odd.apart, again=True)
             self._source.rewind()
             if self._faults is not None:
                 self._faults.again()
@@ -101,23 +101,24 @@ class RunReader:
             reader.records.sort(reader.count)
             for block in _rankings(reader):
                 yield block, work(block)
+            odd = replace(reader.odd, apart=odd.apart, again=True)
         elif not known and self._faults is None:
             raise self._no_topic()
-        self.notes += self._odd.notes(self._source.name)
+        self.odd = odd
 
     def whole(self) -> tuple[packed.Records, NDArray[np.float64]]:
         """All records and their scores: float64[N], held in memory."""
         reader = self._whole()
         if not reader.topics:
             raise self._no_topic()
-        self.notes += self._odd.notes(self._source.name)
+        self.odd = reader.odd
         return reader.packed(), reader.column("score") * self._layout.sign
 
     def _whole(self) -> Reader:
         """The file, parsed to its end."""
         reader = self._reader()
         reader.read_whole()
-        self._odd, self.tag = reader.odd, reader.tag
+        self.tag = reader.tag
         return reader
 
     def _parts(self, threads: int) -> Iterator[Reader]:

@@ -19,8 +19,8 @@ LAYOUT_SIZE = 10
 NO_COMMENTS, HASH_FIRST, HASH_INDENTED = range(3)
 
 # Entries of `state`, what a call found.
-RECORDS, LINES, TOPICS, MIXED, BACK, TAG_AT, TAG_SIZE, ODD, FOUND, COMMENT_TOPICS, CURRENT = range(11)
-STATE_SIZE = 11
+RECORDS, LINES, TOPICS, MIXED, BACK, TAG_AT, TAG_SIZE, ODD, FOUND, COMMENT_TOPICS, COMMENT_AT, CURRENT = range(12)
+STATE_SIZE = 12
 
 # What parse() returns.
 DONE, WRONG_COLUMNS = range(2)
@@ -311,7 +311,8 @@ def parse(
     Writes
         state: int64[STATE_SIZE], 0 (as given)  RECORDS in the arrays below, LINES, TOPICS, the line at which a topic
             came back after another (MIXED, or 0) and which (BACK), the TAG of the last line, ODD values, the columns
-            FOUND in a line of the wrong length, COMMENT_TOPICS: comments that read like data, 1 + the CURRENT topic.
+            FOUND in a line of the wrong length, COMMENT_TOPICS: comments that read like data, where the first of them
+            begins (COMMENT_AT), 1 + the CURRENT topic.
             As a call left it, with ODD 0, the next one goes on behind the last line, which was of the wrong length
         slots: int32[power of two], -1 (as given), at least twice as long as topics there can be
         topics: int64[T, 4]  place in arena, size, hash and slot of each topic, in order of appearance
@@ -368,6 +369,8 @@ def parse(
             if comments == HASH_INDENTED or columns[0, 0] == begin:
                 if count >= wanted and columns[0, 1] - begin > 1 and 43 <= data[columns[value, 0]] <= 57:
                     # A guess, for a warning: an id behind the '#' and a sign or digit where the value would be.
+                    if state[COMMENT_TOPICS] == 0:
+                        state[COMMENT_AT] = begin
                     state[COMMENT_TOPICS] += 1
                 continue
         if count < wanted or (exact and count > wanted):
