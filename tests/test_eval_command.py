@@ -254,6 +254,43 @@ def test_a_protocol_that_rounds_is_printed_with_its_digits(tmp_path: Path) -> No
     assert trecpy("eval", *files, "--format", "tsv").out.decode().split()[-1] == "0.45455"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("eval", "qrels", "-"), ("eval", "-", "run"), ("explain", "-m", "map", "qrels", "-"),
+        ("qilin", "qrels", "-"), ("qilin", "-", "run"), ("quoter", "qrels", "-"), ("quoter", "--ranks", "-"),
+        ("answers", "texts", "-"), ("answers", "-", "texts"), ("convert", "--kind", "run", "-", "out.run"),
+    ],
+)  # fmt: skip
+def test_standard_input_has_one_name(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "1 0 5 1; 2 0 6 1", "1 Q0 5 1 1 tag")
+    (tmp_path / "texts").write_text('{"id": 1, "text": "a"}\n')
+    outcome = trecpy(*arguments)
+    assert (outcome.code, len(outcome.said)) == (2, 1)
+    wrong = "(is empty: expected lines of '|expected lines of JSON, found none|ranks: expected at least one)"
+    assert re.match(f"error: standard input: {wrong}", outcome.said[0])
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "stdin"),
+    [
+        ("eval", "qrels", b"1 Q0 5 1 1 tag\n"), ("qilin", "qrels", b"1 Q0 5 1 1 tag\n"),
+        ("quoter", "qrels", b"1 Q0 5 1 1 tag\n"), ("answers", "texts", b'{"id": 1, "text": "a"}\n'),
+    ],
+)  # fmt: skip
+def test_so_it_has_in_warnings(
+    command: str, given: str, stdin: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "1 0 5 1; 2 0 6 1")
+    (tmp_path / "texts").write_text('{"id": 1, "text": "a"}\n{"id": 2, "text": "b"}\n')
+    (said,) = trecpy(command, given, "-", stdin=stdin).said
+    assert said.startswith("warning: standard input: lacks ")
+
+
 def test_pipes_and_standard_input_are_called_so(tmp_path: Path) -> None:
     """Process substitution names a pipe /dev/fd/63, which says nothing to who reads it."""
     qrels, run = write(tmp_path, "1 0 a 1; 2 0 a 1", "1 Q0 a 1 1 tag")

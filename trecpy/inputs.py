@@ -11,12 +11,12 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from trecpy.arrays import end_to_end
-from trecpy.errors import FileError, InputError
+from trecpy.errors import InputError
 from trecpy.formats.columns import DOCNO_NAMES, LEVEL_NAMES, SCORE_NAMES, TOPIC_NAMES
 from trecpy.formats.source import ByteStream, Source
 from trecpy.kernels import parse as kernel
@@ -38,9 +38,7 @@ def source_of(given: Any, what: str) -> Source | None:
     if isinstance(given, Source):
         return given
     if isinstance(given, str) and given == "-":
-        if sys.stdin is None:
-            raise FileError("standard input: cannot be read: it is closed")
-        return Source(cast(ByteStream, sys.stdin.buffer), "standard input", twice=True)
+        return Source.standard_input(getattr(sys.stdin, "buffer", None))
     if isinstance(given, str | bytes | os.PathLike):
         return Source.open(given, twice=True)
     if isinstance(given, io.TextIOBase):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from trecpy.api import Evaluation, Evaluator
 from trecpy.arrays import sizes_of
 from trecpy.cli.choices import chosen_protocol
 from trecpy.cli.process import Warn
 from trecpy.collection import Folds, Watched
-from trecpy.errors import FileError, ParameterError, TrecpyError, UsageError
+from trecpy.errors import ParameterError, TrecpyError, UsageError
+from trecpy.formats.source import Source
 from trecpy.packed import Block
 from trecpy.presets import protocols
 from trecpy.protocol import Protocol
@@ -130,13 +131,14 @@ class _Depths:
         )
 
 
-def opened(path: str, stdin: IO[bytes] | None) -> Any:
-    """What trecpy takes for a file."""
-    if path != "-":
-        return path
-    if stdin is None:
-        raise FileError("standard input: cannot be read: it is closed")
-    return stdin
+def opened(path: str, stdin: IO[bytes] | None) -> str | Source:
+    """What trecpy takes for a file: its path, or standard input for '-'. Raises FileError: that is closed."""
+    return Source.standard_input(stdin) if path == "-" else path
+
+
+def source_at(path: str, stdin: IO[bytes] | None) -> Source:
+    """The same, open for reading. Raises FileError."""
+    return Source.standard_input(stdin) if path == "-" else Source.open(path, twice=True)
 
 
 @contextmanager

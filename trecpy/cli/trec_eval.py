@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any
 
 from trecpy import __version__
 from trecpy.cli.options import read_options
@@ -291,13 +291,11 @@ def _read_zscores(options: Options) -> tuple[ZScores | None, list[str]]:
 
 
 def _open_run(path: str, options: Options, stdin: IO[bytes] | None) -> Source:
-    from trecpy.formats.source import ByteStream, Source
+    from trecpy.formats.source import Source
 
     if options.compat != "10.0" or not path.startswith("-"):
         return Source.open(path, twice=True)
-    if stdin is None:
-        raise FileError("standard input: cannot be read: it is closed")
-    return Source(cast(ByteStream, stdin), "standard input", twice=True)
+    return Source.standard_input(stdin)
 
 
 if __name__ == "__main__":

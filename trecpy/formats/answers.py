@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trecpy.errors import FormatError
-from trecpy.formats.source import ByteStream, read_lines
+from trecpy.formats.source import Source, read_lines
 from trecpy.text import described, quoted
 
 ID_NAMES = ("id", "qid", "query_id", "question_id")
@@ -27,11 +27,11 @@ class Texts:
     with_ids: bool
 
 
-def read_answers(file: str | ByteStream, names: tuple[str, ...], several: bool) -> Texts:
+def read_answers(file: str | Source, names: tuple[str, ...], several: bool) -> Texts:
     """
     Read one JSON object a line: id -> text, or with `several` a list of texts. Blank lines are skipped.
 
-    file: a path, or standard input
+    file: a path, or what is open already
     names: keys of the text, of which the first that a line has counts. Where no line has an id, the number of the line
     is its id, from 1.
 

@@ -11,7 +11,7 @@ from trecpy.errors import FileError, FormatError
 from trecpy.extras import load
 from trecpy.formats.columns import Columns, Kind
 from trecpy.formats.sniff import layout_of
-from trecpy.formats.source import ByteStream, Source, byte_lines
+from trecpy.formats.source import Source, byte_lines
 from trecpy.formats.tables import read_columns
 from trecpy.text import described, shown
 
@@ -19,7 +19,7 @@ DETAILS = ("search_result_details_with_idx", "rec_result_details_with_idx")
 _ROWS = 1 << 10  # each of which holds all notes of a topic
 
 
-def write_gold(files: Sequence[str | ByteStream], write: Callable[[bytes], object], first: int | None = None) -> None:
+def write_gold(files: Sequence[str | Source], write: Callable[[bytes], object], first: int | None = None) -> None:
     """
     Write the judgements of a split as `qid,pid`: a topic is the number of its row from 0, a note counts if clicked.
 
@@ -32,7 +32,7 @@ def write_gold(files: Sequence[str | ByteStream], write: Callable[[bytes], objec
     row, head = 0, b"qid,pid\n"  # behind which nothing is written where the first file cannot be read
     column = None
     for file in files:
-        name = shown(file) if isinstance(file, str) else "standard input"
+        name = shown(file) if isinstance(file, str) else file.name
         for found, details in _details(file, name):
             if found != (column := column or found):
                 raise FormatError(f"{name}: expected {column} as in the file before, found {found}")
@@ -48,14 +48,14 @@ def write_gold(files: Sequence[str | ByteStream], write: Callable[[bytes], objec
     write(head)
 
 
-def _details(file: str | ByteStream, name: str) -> Iterator[tuple[str, list[Any]]]:
+def _details(file: str | Source, name: str) -> Iterator[tuple[str, list[Any]]]:
     """Yield the name of the column of shown notes, and these of some rows at a time; none of a file without rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with ExitStack() as opened:
-            where = file if isinstance(file, str) else opened.enter_context(Source(file, name)).seekable()
+            where = file if isinstance(file, str) else opened.enter_context(file).seekable()
             table = opened.enter_context(pq.ParquetFile(where))
             names = table.schema_arrow.names
             known = [column for column in DETAILS if column in names]

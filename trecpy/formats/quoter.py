@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trecpy.errors import FileError, FormatError, InputError
-from trecpy.formats.source import ByteStream, read_lines
+from trecpy.formats.source import Source, read_lines
 from trecpy.kernels.dtypes import Integers
 from trecpy.text import described, plural, quoted, shown
 
@@ -122,7 +122,7 @@ def is_archive(path: str) -> bool:
     return path.endswith(".npz")
 
 
-def read_ranks(file: str | ByteStream) -> list[int | None]:
+def read_ranks(file: str | Source) -> list[int | None]:
     """
     One rank a line, from 1; '-' or 'inf' where the gold quote was not ranked. Blank lines at the end are skipped.
 

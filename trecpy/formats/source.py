@@ -72,6 +72,13 @@ class Source:
         source._opened.callback(stream.close)
         return source
 
+    @classmethod
+    def standard_input(cls, stream: Any) -> "Source":
+        """Standard input, a ByteStream, or None where it is closed. Raises FileError."""
+        if stream is None:
+            raise FileError("standard input: cannot be read: it is closed")
+        return cls(stream, "standard input", twice=True)
+
     def __init__(self, stream: ByteStream, name: str, twice: bool = False) -> None:
         self.name = name
         self._stream = stream
@@ -338,13 +345,13 @@ def _rounded(room: int) -> int:
     return (room + 7) // 8 * 8 + _BEHIND
 
 
-def read_lines(file: str | ByteStream) -> tuple[str, list[bytes]]:
+def read_lines(file: str | Source) -> tuple[str, list[bytes]]:
     """
     A small file's name as messages have it, and its lines, without a byte order mark.
 
-    file: a path, or standard input. Raises FileError, and FormatError for a NUL byte.
+    file: a path, or what is open already. Raises FileError, and FormatError for a NUL byte.
     """
-    with Source.open(file) if isinstance(file, str) else Source(file, "standard input") as source:
+    with Source.open(file) if isinstance(file, str) else file as source:
         lines = Lines(source, 1 << 16)
         stop = lines.read(whole=True)
         return source.name, lines.data[:stop].tobytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]

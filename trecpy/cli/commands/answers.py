@@ -9,7 +9,7 @@ from trecpy.cli.choices import add_layout, chosen_places, positive, say_about
 from trecpy.cli.layout import Cell, rows_as
 from trecpy.cli.progress import progress
 from trecpy.errors import FormatError, InputError, TrecpyError, UsageError
-from trecpy.text import plural, shown
+from trecpy.text import input_name, plural
 
 if TYPE_CHECKING:
     from trecpy.answering import Answers, AnswerScorer
@@ -59,7 +59,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Read, score, print. Returns the exit code of the first file that failed, or 0."""
-    from trecpy.cli.runs import check_stdin, opened
+    from trecpy.cli.runs import check_stdin, named, opened
     from trecpy.formats.answers import PREDICTION_NAMES, REFERENCE_NAMES, read_answers
 
     check_stdin([options.references, *options.predictions])
@@ -75,16 +75,14 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     with progress(total, "item", streams.warn) as (step, warn):
         for path in options.predictions:
             try:
-                predictions = read_answers(opened(path, streams.stdin), PREDICTION_NAMES, several=False)
-                if predictions.with_ids != known.with_ids:
-                    expected, other = ("ids", "none") if known.with_ids else ("no ids", "some")
-                    raise FormatError(
-                        f"{shown(path)}: expected {expected}, as in {shown(options.references)}, found {other}"
-                    )
-                found = scorer.score(references, predictions.by_id, step=step)
+                with named(path):
+                    predictions = read_answers(opened(path, streams.stdin), PREDICTION_NAMES, several=False)
+                    if predictions.with_ids != known.with_ids:
+                        expected, other = ("ids", "none") if known.with_ids else ("no ids", "some")
+                        raise FormatError(f"expected {expected}, as in {input_name(options.references)}, found {other}")
+                    found = scorer.score(references, predictions.by_id, step=step)
             except TrecpyError as error:
-                name = shown(path)
-                warn(f"error: {error}" if name in str(error) else f"error: {name}: {error}")
+                warn(f"error: {error}")
                 code = code or error.exit_code
                 continue
             for odd in _odd(found, path):
@@ -130,14 +128,12 @@ def _scorer(options: argparse.Namespace) -> AnswerScorer:
 
 def _odd(found: Answers, path: str) -> list[str]:
     """What is said of a file."""
-    lines = [f"{shown(path)}: {note}" for note in found.notes]
+    said = [*found.notes]
     if found.missing:
-        lines.append(
-            f"{shown(path)}: lacks {found.missing:,} of {plural(len(found.ids), 'reference')}; they count as 0"
-        )
+        said.append(f"lacks {found.missing:,} of {plural(len(found.ids), 'reference')}; they count as 0")
     if found.extra:
-        lines.append(f"{shown(path)}: has {plural(found.extra, 'prediction')} without a reference, left out")
-    return lines
+        said.append(f"has {plural(found.extra, 'prediction')} without a reference, left out")
+    return [f"{input_name(path)}: {each}" for each in said]
 
 
 def _rows(found: Answers, path: str, per_item: bool) -> list[list[Cell]]:

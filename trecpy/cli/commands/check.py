@@ -16,7 +16,6 @@ from trecpy.text import input_name, plural, shown
 if TYPE_CHECKING:
     from trecpy.checks.findings import Finding, Findings
     from trecpy.cli.main import Streams
-    from trecpy.formats.source import Source
 
 DESCRIPTION = """\
 Look for what is wrong or odd in judgements and runs: each finding with its code, count, three examples, what it does to
@@ -48,7 +47,7 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     from trecpy.checks.findings import Findings
     from trecpy.checks.qrels import check_dataset, check_qrels
     from trecpy.checks.runs import Sizes, check_run
-    from trecpy.cli.runs import check_stdin
+    from trecpy.cli.runs import check_stdin, source_at
     from trecpy.files import is_dataset
 
     paths = [options.qrels, *options.runs]
@@ -59,13 +58,13 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         if is_dataset(options.qrels):
             found, judged = check_dataset(options.qrels)
         else:
-            found, judged = check_qrels(_opened(options.qrels, streams), options.qrels_format)
+            found, judged = check_qrels(source_at(options.qrels, streams.stdin), options.qrels_format)
     except FileError as error:
         found, judged = Findings.of_unreadable(input_name(options.qrels), "qrels", error), None
     reports, depths = [found], Depths()
     for path in options.runs:
         try:
-            found, sizes = check_run(_opened(path, streams), options.run_format, judged, options.depth)
+            found, sizes = check_run(source_at(path, streams.stdin), options.run_format, judged, options.depth)
         except FileError as error:
             found, sizes = Findings.of_unreadable(input_name(path), "run", error), Sizes()
         reports.append(found)
@@ -81,14 +80,6 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
             _fix(path, found, options.fix, streams)
     codes = [_EXIT_CODES[found.worst] for found in reports]
     return 2 if 2 in codes else max(codes)
-
-
-def _opened(path: str, streams: Streams) -> Source:
-    from trecpy.cli.runs import opened
-    from trecpy.formats.source import Source
-
-    given = opened(path, streams.stdin)
-    return Source.open(given, twice=True) if given is path else Source(given, "standard input", twice=True)
 
 
 def _report(found: Findings, streams: Streams) -> None:

@@ -60,6 +60,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Read, write. Returns 0."""
+    from trecpy.cli.runs import source_at
+    from trecpy.files import is_dataset
+
     suffix, compression = of_name(options.target)
     layout = options.target_layout or _SUFFIXES.get(suffix)
     if layout is None:
@@ -71,8 +74,8 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     name = "standard output" if options.target == "-" else shown(options.target)
     with ExitStack() as opened:
         given, kind = options.source, "qrels"
-        if not given.startswith("irds:"):
-            given = opened.enter_context(_opened(given, streams))
+        if not is_dataset(given):
+            given = opened.enter_context(source_at(given, streams.stdin))
             kind = options.kind or _kind(given, options.source_layout)
         file = opened.enter_context(target(options.target, streams))
         convert = _convert_qrels if kind == "qrels" else _convert_run
@@ -90,14 +93,6 @@ def _refuse_in_place(source: str, target: str, streams: Streams) -> None:
         return
     if os.path.samestat(read, written) and stat.S_ISREG(written.st_mode):
         raise UsageError(f"{shown(target)}: expected another file than IN, found the same one")
-
-
-def _opened(path: str, streams: Streams) -> Source:
-    from trecpy.cli.runs import opened
-    from trecpy.formats.source import Source
-
-    given = opened(path, streams.stdin)
-    return Source.open(given, twice=True) if given is path else Source(given, "standard input", twice=True)
 
 
 def _kind(source: Source, layout: str | None) -> Kind:

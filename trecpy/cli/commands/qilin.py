@@ -9,7 +9,7 @@ from trecpy.cli.choices import FORMATS, add_layout, chosen_places, positive, say
 from trecpy.cli.layout import Cell, rows_as
 from trecpy.cli.progress import progress
 from trecpy.errors import NothingScoredError, TrecpyError, UsageError
-from trecpy.text import shown
+from trecpy.text import input_name
 
 if TYPE_CHECKING:
     from trecpy.cli.main import Streams
@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
     """Read, score, print. Returns the exit code of the first run that failed, or 0."""
-    from trecpy.cli.runs import check_stdin, opened
+    from trecpy.cli.runs import check_stdin, named, opened
 
     check_stdin(options.paths)
     if options.make_qrels:
@@ -73,17 +73,16 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     code = 0
     with progress(len(runs), "run", streams.warn) as (step, warn):
         for path in runs:
-            name = shown(path)
             try:
-                figures = scorer.score(opened(path, streams.stdin))
-                if not figures.topics:
-                    raise NothingScoredError("no topic is both judged and ranked: do the numbers of rows differ?")
+                with named(path):
+                    figures = scorer.score(opened(path, streams.stdin))
+                    if not figures.topics:
+                        raise NothingScoredError("no topic is both judged and ranked: do the numbers of rows differ?")
                 for note in figures.notes[len(scorer.notes) :]:
-                    warn(f"warning: {name}: {note}")
+                    warn(f"warning: {input_name(path)}: {note}")
                 rows.append([path, figures.topics, *figures.values()])
             except TrecpyError as error:
-                text = str(error)
-                warn("error: " + (text if name in text or path == "-" else f"{name}: {text}"))
+                warn(f"error: {error}")
                 code = code or error.exit_code
             step(1)
     if rows:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trecpy.cli.choices import add_layout, chosen_places, positive, say_about
 from trecpy.cli.layout import Cell, rows_as
 from trecpy.errors import FileError, TrecpyError, UsageError
-from trecpy.text import shown
+from trecpy.text import input_name, shown
 
 if TYPE_CHECKING:
     from trecpy.cli.main import Streams
@@ -71,11 +71,11 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
         try:
             figures: Figures = quoter(**given(), **how)
         except TrecpyError as error:
-            streams.fail(str(error) if isinstance(error, FileError) else f"{shown(name)}: {error}")
+            streams.fail(str(error) if isinstance(error, FileError) else f"{input_name(name)}: {error}")
             code = code or error.exit_code
             continue
         for note in figures.notes:
-            streams.warn(f"warning: {shown(name)}: {note}")
+            streams.warn(f"warning: {input_name(name)}: {note}")
         columns = list(figures)
         rows.append([name, figures.topics, *(value if value == value else None for value in figures.values())])
         about["protocol: " + figures.protocol] = None
