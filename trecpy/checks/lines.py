@@ -9,6 +9,7 @@ from trecpy.checks.rows import example
 from trecpy.formats.columns import DOCNO_NAMES, LEVEL_NAMES, RANK_NAMES, SCORE_NAMES, TOPIC_NAMES, Kind
 from trecpy.formats.faults import Place
 from trecpy.formats.oddities import Oddities
+from trecpy.formats.source import BOM
 from trecpy.numbers import strtod
 from trecpy.text import quoted
 
@@ -57,7 +58,7 @@ class Faults:
         """What is wrong, if that can be told."""
         if self._first:
             self._first = False
-            words = set(_BLANKS_OR_SEPARATORS.split(place.text.removeprefix(b"\xef\xbb\xbf").lower()))
+            words = set(_BLANKS_OR_SEPARATORS.split(place.text.removeprefix(BOM).lower()))
             if len(words & _NAMES) > 1 and place.where() == "line 1":
                 return "header"
         if self._found.lines:

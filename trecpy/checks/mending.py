@@ -5,10 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from trecpy.checks.findings import Findings
 from trecpy.checks.lines import has_spaces_in_ids
-from trecpy.formats.source import Source, byte_lines
+from trecpy.formats.source import BOM, Source, byte_lines
 from trecpy.numbers import strtod
-
-_BOM = b"\xef\xbb\xbf"
 
 
 class Mending:
@@ -50,8 +48,8 @@ class Mending:
         """All lines, without their ends, a byte order mark, and a header."""
         for number, line in enumerate(byte_lines(self._source)):
             text = line.rstrip(b"\r\n")
-            if number == 0 and text.startswith(_BOM):
-                text = text.removeprefix(_BOM)
+            if number == 0 and text.startswith(BOM):
+                text = text.removeprefix(BOM)
                 self.mended["byte-order-mark"] += 1
             if number == 0 and "header" in self._found:
                 self.mended["header"] += 1

@@ -14,7 +14,7 @@ from trecpy import packed
 from trecpy.errors import FileError, FormatError
 from trecpy.formats.faults import Faults, Place
 from trecpy.formats.oddities import Oddities
-from trecpy.formats.source import Lines, Source
+from trecpy.formats.source import BOM, Lines, Source
 from trecpy.formats.trec import Layout
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
@@ -27,7 +27,6 @@ BLOCK = 1 << 22
 _NOT_A_NUMBER = "it counts as 0"
 _CUT_NUMBER = "what follows the number is ignored"
 _CLAMPED = "it is cut to 64 bits"
-_BOM = b"\xef\xbb\xbf"
 _powers = np.empty((0, 3), np.uint64)
 
 
@@ -251,8 +250,8 @@ class Reader:
         """Look at the first bytes; return where the first line begins."""
         if stop == 0:
             raise FileError(f"{self.source.name}: is empty: expected lines of '{self.layout.columns}'")
-        self.odd.mark = self.lines.data[:3].tobytes() == _BOM
-        return 3 if self.odd.mark and self.strict else 0
+        self.odd.mark = self.lines.data[: len(BOM)].tobytes() == BOM
+        return len(BOM) if self.odd.mark and self.strict else 0
 
     def _make_room(self, start: int, stop: int) -> None:
         """Room for what data[start:stop] can hold; a record has at least 2 bytes a column."""

@@ -18,7 +18,7 @@ from trecpy.formats.columns import (
     Kind,
     header,
 )
-from trecpy.formats.source import Source
+from trecpy.formats.source import BOM, Source
 from trecpy.numbers import strtod, strtol
 from trecpy.text import described, quoted
 
@@ -27,7 +27,6 @@ _SIZE = 1 << 14
 _BINARY = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 _LINES = 20  # that are looked at
 _LISTS = rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\['  # {topic: [docno, ...]}
-_BOM = b"\xef\xbb\xbf"
 
 
 def kind_of(source: Source, layout: str | None = None) -> Kind | None:
@@ -40,7 +39,7 @@ def kind_of(source: Source, layout: str | None = None) -> Kind | None:
     binary = layout if layout in _BINARY.values() else _binary_layout(head)
     if binary is not None:
         return _kind_by_names(column_names(source, binary))
-    head = head.removeprefix(_BOM)
+    head = head.removeprefix(BOM)
     if head.lstrip()[:1] == b"{" and _json_layout(head.lstrip()) == "json":
         return _kind_of_json(head)
     lines = [line for line in head.split(b"\n") if line.strip() and line[:1] != b"#"]
@@ -63,7 +62,7 @@ def is_other_kind(source: Source, kind: Kind, asked: str | None) -> bool:
     head = source.peek(_SIZE)
     if asked not in (None, "trec") or _binary_layout(head):
         return False
-    text = head.removeprefix(_BOM)
+    text = head.removeprefix(BOM)
     if text.lstrip()[:1] == b"{":
         return kind == "qrels" and re.match(_LISTS, text) is not None
     lines = [line for line in text.split(b"\n")[:_LINES] if line.strip() and line[:1] != b"#"]
@@ -111,7 +110,7 @@ def layout_of(source: Source, kind: Kind, asked: str | None) -> str:
     head = source.peek(_SIZE)
     if (binary := _binary_layout(head)) is not None:
         return binary
-    text = head.removeprefix(_BOM).lstrip()
+    text = head.removeprefix(BOM).lstrip()
     if re.match(rb'\{\s*(["}]|$)', text):
         return _json_layout(text)
     if re.match(rb'\[\s*[{\["]', text):

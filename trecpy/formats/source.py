@@ -14,6 +14,7 @@ from trecpy.errors import FileError, FormatError
 from trecpy.formats.compressed import HEAD, PIECE, Compression, Decompressing, compression_of
 from trecpy.text import called, shown
 
+BOM = b"\xef\xbb\xbf"  # the byte order mark, as UTF-8 has it
 _COPY_BUFFER = 1 << 20
 _BEHIND = 16  # bytes that a kernel may read behind the last line
 # More than that is not held of a compressed file that grows this much: no judgements or runs do (gzip: 5 to 20 times).
@@ -354,7 +355,7 @@ def read_lines(file: str | Source) -> tuple[str, list[bytes]]:
     with Source.open(file) if isinstance(file, str) else file as source:
         lines = Lines(source, 1 << 16)
         stop = lines.read(whole=True)
-        return source.name, lines.data[:stop].tobytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]
+        return source.name, lines.data[:stop].tobytes().removeprefix(BOM).split(b"\n")[:-1]
 
 
 class Bytes(io.RawIOBase):

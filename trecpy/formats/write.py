@@ -11,6 +11,7 @@ from trecpy.errors import FileError, FormatError
 from trecpy.formats.arrow import import_arrow
 from trecpy.formats.columns import DELIMITERS, ROWS, Kind
 from trecpy.formats.compressed import zstd
+from trecpy.formats.source import BOM
 from trecpy.text import quoted
 
 _BLANK = re.compile(rb"[\0\t-\r ]")
@@ -69,7 +70,7 @@ def _refuse_unheld(topic: bytes, docnos: Sequence[bytes], name: str) -> None:
     for each in (topic, *docnos):
         if _BLANK.search(each):
             raise FormatError(f"{name}: expected ids without blanks, as in every TREC file, found {quoted(each)}")
-    if topic[:1] == b"#" or topic[:3] == b"\xef\xbb\xbf":
+    if topic.startswith((b"#", BOM)):
         raise FormatError(
             f"{name}: expected topics that do not begin with '#' or a byte order mark, found {quoted(topic)}"
         )
