@@ -68,9 +68,7 @@ def check_dataset(name: str) -> tuple[Findings, Judged | None]:
         found.add("unreadable", 1, [str(error)])
         return found, None
     values = level.astype(float) if grades is None else np.where(level < 0, level, np.append(grades, 0)[level])
-    return _checked(
-        Rows(records.topics, records.topic, records.data, records.spans, records.hashes, values, None), found
-    )
+    return _checked(Rows.of(records, values), found)
 
 
 def _checked(rows: Rows | None, found: Findings) -> tuple[Findings, Judged | None]:
@@ -107,8 +105,7 @@ def _qrels_rows(source: Source, asked: str | None, found: Findings) -> Rows | No
         if not parts:
             return None
         records, values = all_joined(parts)
-        topic, spans = records.topic, records.spans
-        return Rows(records.topics, topic, records.data, spans, records.hashes, values.astype(float), None)
+        return Rows.of(records, values.astype(float))
     found.lines = layout == "trec"
     form = replace(JUDGEMENT_LAYOUTS["qrels"], integer=False, spans=("level",))
     reader = Reader(source, form, "10.0", strict=True, faults=faults)
@@ -121,15 +118,15 @@ def _qrels_rows(source: Source, asked: str | None, found: Findings) -> Rows | No
     # Topics of which no line could be read are none.
     used, topic = np.unique(records.topic[kept], return_inverse=True)
     topics = [records.topics[t] for t in used.tolist()]
-    return Rows(topics, topic, records.data, spans[kept], records.hashes[kept], level[kept], 0)
+    records = replace(records, topics=topics, topic=topic, spans=spans[kept], hashes=records.hashes[kept])
+    return Rows.of(records, level[kept], before=0)
 
 
 def duplicate_judgements(rows: Rows, found: Findings) -> None:
     """A document judged twice."""
-    again, before = rows.repeated
-    other = int(np.count_nonzero(rows.values[again] != rows.values[before]))
+    again, other = rows.repeated
     detail = f"{other:,} of them with another level" if other else "all say the same again"
-    found.add("duplicate-judgement", len(again), rows.examples(np.sort(again)), detail, fixable=len(again) - other)
+    found.add("duplicate-judgement", len(again), rows.examples(again), detail, fixable=len(again) - other)
 
 
 def levels(rows: Rows, found: Findings) -> None:

@@ -26,10 +26,9 @@ def infinite_scores(rows: Rows, found: Findings) -> None:
 
 def duplicate_documents(rows: Rows, found: Findings) -> None:
     """A document ranked twice."""
-    again, before = rows.repeated
-    other = int(np.count_nonzero(rows.values[again] != rows.values[before]))
-    found.add("duplicate-document", len(again), rows.examples(np.sort(again)),
-              "some with another score" if other else "", fixable=len(again) - other)  # fmt: skip
+    again, other = rows.repeated
+    detail = "some with another score" if other else ""
+    found.add("duplicate-document", len(again), rows.examples(again), detail, fixable=len(again) - other)
 
 
 def ties(rows: Rows, found: Findings) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from trecpy.arrays import sizes_of
 from trecpy.checks.findings import Findings
 from trecpy.formats.columns import Kind
 from trecpy.formats.sniff import is_other_kind
 from trecpy.formats.source import Source, is_utf16
 from trecpy.kernels.dtypes import Bytes, Integers
+from trecpy.packed import Block, Records
 from trecpy.text import quoted, shown
 
 
@@ -32,12 +34,24 @@ class Rows:
     values: Any
     before: int | None
 
+    @classmethod
+    def of(cls, records: Records, values: Any, before: int | None = None) -> "Rows":
+        """Those of a file, or a table, that is held whole; records: spans may be wider than docno's."""
+        return cls(records.topics, records.topic, records.data, records.spans, records.hashes, values, before)
+
+    @classmethod
+    def of_block(cls, block: Block) -> "Rows":
+        """Those of a part of a run."""
+        topic = np.repeat(np.arange(len(block.topics)), sizes_of(block.starts))
+        return cls(block.topics, topic, block.data, block.spans, block.hashes, block.scores, block.before)
+
     @cached_property
-    def repeated(self) -> tuple[Integers, Integers]:
-        """Rows whose document their topic has already, and the rows that had it."""
+    def repeated(self) -> tuple[Integers, int]:
+        """Rows whose document their topic has already, and how many of them have another value than it has there."""
         order = np.lexsort((self.hashes, self.topic))
         places = np.flatnonzero((np.diff(self.topic[order]) == 0) & (np.diff(self.hashes[order]) == 0))
-        return order[places + 1], order[places]
+        again = order[places + 1]
+        return np.sort(again), int(np.count_nonzero(self.values[again] != self.values[order[places]]))
 
     def docno(self, row: int) -> bytes:
         """The docno of a row."""

@@ -116,12 +116,12 @@ class _Run:
     def checked(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """Check each block, and hand on what of it can be scored."""
         for block in blocks:
-            rows = _rows(block)
+            rows = Rows.of_block(block)
             spaced = spaces_in_ids(rows, self.found)
             if spaced is not None:
                 block = block.only(~spaced)
                 block = block.some(np.flatnonzero(np.diff(block.starts)))
-                rows = _rows(block)
+                rows = Rows.of_block(block)
             if not block.topics:
                 continue
             self.sizes.see(rows)
@@ -192,11 +192,6 @@ class _Run:
         ]
         if moved:
             self.found.add_detail("tied-scores", "by the order of ties: " + ", ".join(moved), "warning")
-
-
-def _rows(block: Block) -> Rows:
-    topic = np.repeat(np.arange(len(block.topics)), np.diff(block.starts))
-    return Rows(block.topics, topic, block.data, block.spans, block.hashes, block.scores, block.before)
 
 
 def _hashes(rows: Rows, column: int) -> Any:
