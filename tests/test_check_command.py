@@ -255,6 +255,26 @@ def test_where_unjudged_documents_stand(tmp_path: Path) -> None:
     ]
 
 
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("12"), st.sampled_from("abcdef"), st.sampled_from([1.0, 2.0, 2.5])), min_size=1
+    ).map(lambda rows: sorted(rows, key=lambda row: row[0]))
+)
+def test_the_best_unjudged_document_is_named(rows: list[tuple[str, str, float]]) -> None:
+    """It is the first of its topic, as eval ranks it, that the judgements lack; of equal docnos the first counts."""
+    _, judged = check_qrels(Source(io.BytesIO(b"1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 b 0\n"), "qrels"), None)
+    raw = "qid,docno,score\n" + "".join(f"{topic},{docno},{score}\n" for topic, docno, score in rows)
+    found, _ = check_run(Source(io.BytesIO(raw.encode()), "run"), None, judged, None)
+    expected = []
+    for topic in sorted({topic for topic, *_ in rows}):
+        kept = {docno: score for each, docno, score in reversed(rows) if each == topic}
+        ranked = sorted(kept, key=lambda docno: (kept[docno], docno), reverse=True)
+        places = [place for place, docno in enumerate(ranked) if docno not in "ab"]
+        expected += [f"topic '{topic}', rank {place + 1}: docno '{ranked[place]}'" for place in places[:1]]
+    examples = {each.code: each.examples for each in found.sorted()}
+    assert examples.get("unjudged-documents", []) == expected
+
+
 def test_a_file_that_is_not_there_is_a_finding_and_the_others_are_checked(tmp_path: Path) -> None:
     qrels, run = write(tmp_path, QRELS, RUN)
     for paths in ((qrels, str(tmp_path / "no"), run), (str(tmp_path / "no"), run, run), (qrels, str(tmp_path), run)):

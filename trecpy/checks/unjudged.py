@@ -7,9 +7,8 @@ import numpy as np
 from trecpy.checks.findings import Findings
 from trecpy.checks.qrels import Judged
 from trecpy.checks.rows import Rows
-from trecpy.formats.write import ranking
 from trecpy.kernels.dtypes import Integers
-from trecpy.packed import Block
+from trecpy.packed import Block, Qrels, Records
 from trecpy.text import plural, quoted
 
 CUTOFFS = (5, 10, 20)
@@ -51,7 +50,7 @@ class Unjudged:
         self._topics += len(chosen)
         self._firsts.append(first[have])
         count = int(np.minimum(ranked.num_ret, CUTOFFS[-1]).sum() - np.count_nonzero(rank <= CUTOFFS[-1]))
-        found.add("unjudged-documents", count, _examples(block, rows, chosen[have], first[have]))
+        found.add("unjudged-documents", count, self._examples(block, rows, chosen[have], first[have]))
 
     def conclude(self, found: Findings) -> None:
         """Say how many and where, if there are any."""
@@ -67,20 +66,14 @@ class Unjudged:
         where = f"the first stands at rank {np.median(firsts):g} in the median of {plural(len(firsts), 'topic')}"
         found.add_detail("unjudged-documents", f"{counts}, of {plural(self._topics, 'topic')}; {where}")
 
-
-def _examples(block: Block, rows: Rows, topics: Integers, ranks: Integers) -> Iterator[str]:
-    """The best unjudged document of each topic."""
-    for b, rank in zip(topics.tolist(), ranks.tolist(), strict=True):
-        records = range(block.starts[b], block.starts[b + 1])
-        docnos = [block.docno(record) for record in records]
-        order = ranking(docnos, block.scores[block.starts[b] : block.starts[b + 1]].tolist())
-        seen: dict[
-            bytes, int
-        ] = {}  # of a document that is there twice the first one is ranked, as trecpy.checks has it
-        for place in order:
-            earlier = seen.get(docnos[place])
-            if earlier is None or place < earlier:
-                seen[docnos[place]] = place
-        kept = set(seen.values())
-        record = records[[place for place in order if place in kept][rank - 1]]
-        yield f"topic {quoted(block.topics[b])}, rank {rank}: {rows.say(record)}"
+    def _examples(self, block: Block, rows: Rows, topics: Integers, ranks: Integers) -> Iterator[str]:
+        """The best unjudged document of each topic."""
+        for b, rank in zip(topics.tolist(), ranks.tolist(), strict=True):
+            alone = block.some(np.array([b]))
+            # Judged by its own documents, a ranking has a row for each, which says which one it is.
+            records = Records(alone.topics, alone.topic, alone.data, alone.spans, alone.hashes)
+            own = Qrels.of("", records, np.zeros(len(alone.scores), np.int64))
+            ranked = own.rank(alone, np.zeros(1, np.int64), self._judged.plan.protocol)
+            record = int(block.starts[b] + ranked.document[rank - 1])
+            said = f"docno {quoted(block.docno(record))}" if rows.before is None else rows.say(record)
+            yield f"topic {quoted(block.topics[b])}, rank {rank}: {said}"

@@ -60,7 +60,7 @@ def _nothing() -> None:
     pass
 
 
-def ranking(docnos: Sequence[bytes], scores: Sequence[float]) -> list[int]:
+def _ranking(docnos: Sequence[bytes], scores: Sequence[float]) -> list[int]:
     """The places of documents in rank order: by score, where equal by docno, the larger first."""
     return sorted(range(len(docnos)), key=lambda place: (scores[place], docnos[place]), reverse=True)
 
@@ -84,7 +84,7 @@ def _trec(file: IO[bytes], kind: Kind, name: str) -> Steps:
                                 for docno, value in zip(docnos, values, strict=True)))  # fmt: skip
             return
         ranks = [0] * len(docnos)
-        for rank, place in enumerate(ranking(docnos, values), 1):
+        for rank, place in enumerate(_ranking(docnos, values), 1):
             ranks[place] = rank
         if not tag or _BLANK.search(tag):
             tag = b"trecpy"
@@ -102,7 +102,7 @@ def _number(value: float) -> bytes:
 def _ranks(file: IO[bytes], name: str) -> Steps:
     def write(topic: bytes, docnos: Sequence[bytes], values: Sequence[float], tag: bytes) -> None:
         _refuse_unheld(topic, docnos, name)
-        for rank, place in enumerate(ranking(docnos, values), 1):
+        for rank, place in enumerate(_ranking(docnos, values), 1):
             file.write(b"%b\t%b\t%d\n" % (topic, docnos[place], rank))
 
     return write, _nothing
