@@ -154,10 +154,10 @@ class Finding:
 
 
 class Findings:
-    """All that was found in one file. records, topics: how many there are; lines: it has lines of TREC's."""
+    """All that was found in one file. records, topics: how many there are; is_trec: it has lines of TREC's."""
 
     def __init__(self, name: str, kind: str) -> None:
-        self.name, self.kind, self.lines = name, kind, False
+        self.name, self.kind, self.is_trec = name, kind, False
         self.records = self.topics = 0
         self._found: dict[str, Finding] = {}
 

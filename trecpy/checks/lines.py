@@ -22,7 +22,7 @@ _RANK, _SCORE, _LEVEL = 3, 4, 3  # columns of TREC's files, from 0
 _RUN_COLUMNS, _QRELS_COLUMNS = 6, 4
 
 
-class Faults:
+class FaultFindings:
     """
     What readers tell, as findings.
 
@@ -61,7 +61,7 @@ class Faults:
             words = set(_BLANKS_OR_SEPARATORS.split(place.text.removeprefix(BOM).lower()))
             if len(words & _NAMES) > 1 and place.where() == "line 1":
                 return "header"
-        if self._found.lines:
+        if self._found.is_trec:
             return likely_fault(place.text.split(), self._kind)
         return "decimal-comma" if any(map(_COMMA.fullmatch, place.text.split(b"\t"))) else None
 

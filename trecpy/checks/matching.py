@@ -6,7 +6,7 @@ import numpy as np
 
 from trecpy.checks.findings import Findings
 from trecpy.checks.ids import compared
-from trecpy.checks.qrels import Judged
+from trecpy.checks.qrels import CheckedQrels
 from trecpy.checks.rows import Rows
 from trecpy.text import quoted
 
@@ -18,7 +18,7 @@ _LIKELY = 0.01  # that share of them must nearly match: some collections have id
 class NearIds:
     """A sample of a run's documents that have no judgement, and whether any has one."""
 
-    def __init__(self, judged: Judged) -> None:
+    def __init__(self, judged: CheckedQrels) -> None:
         self._judged = judged
         self._near: dict[bytes, tuple[str, int | None]] = {}  # docnos without judgements -> as compared, line
         self._matched = False

@@ -7,7 +7,7 @@ import numpy as np
 
 from trecpy.checks.findings import Findings
 from trecpy.checks.ids import odd_ids
-from trecpy.checks.lines import Faults, add_oddities
+from trecpy.checks.lines import FaultFindings, add_oddities
 from trecpy.checks.rows import Rows, is_another
 from trecpy.errors import TrecpyError
 from trecpy.files import all_joined, dataset_qrels, first_of_each, read_parts
@@ -32,7 +32,7 @@ _PLAIN = np.isin(np.arange(256), list(b"0123456789+-"))
 
 
 @dataclass(frozen=True)
-class Judged:
+class CheckedQrels:
     """Judgements that runs are checked against. hashes: uint64[n], sorted, of the judged documents."""
 
     plan: Plan
@@ -45,7 +45,7 @@ class Judged:
         return self.plan.judgements
 
 
-def check_qrels(source: Source, layout: str | None) -> tuple[Findings, Judged | None]:
+def check_qrels(source: Source, layout: str | None) -> tuple[Findings, CheckedQrels | None]:
     """Check judgements; what can be read of them, for the runs, or None."""
     found = Findings(source.name, "qrels")
     with source:
@@ -59,7 +59,7 @@ def check_qrels(source: Source, layout: str | None) -> tuple[Findings, Judged | 
     return _checked(rows, found)
 
 
-def check_dataset(name: str) -> tuple[Findings, Judged | None]:
+def check_dataset(name: str) -> tuple[Findings, CheckedQrels | None]:
     """The same of the judgements of a data set: "irds:NAME"."""
     found = Findings(name, "qrels")
     try:
@@ -71,7 +71,7 @@ def check_dataset(name: str) -> tuple[Findings, Judged | None]:
     return _checked(Rows.of(records, values), found)
 
 
-def _checked(rows: Rows | None, found: Findings) -> tuple[Findings, Judged | None]:
+def _checked(rows: Rows | None, found: Findings) -> tuple[Findings, CheckedQrels | None]:
     if rows is None or not len(rows.topic):
         found.add("no-records", 1)
         return found, None
@@ -87,7 +87,7 @@ def _checked(rows: Rows | None, found: Findings) -> tuple[Findings, Judged | Non
     found.add("no-relevant", len(without), (_topic(rows, qrels.topics[t]) for t in without.tolist()))
     protocol = Protocol(duplicates="first", gains="float" if grades is not None else "level")
     columns = parse_names(MEASURES, protocol.compat)
-    return found, Judged(Plan(qrels, columns, protocol), np.unique(rows.hashes))
+    return found, CheckedQrels(Plan(qrels, columns, protocol), np.unique(rows.hashes))
 
 
 def _topic(rows: Rows, topic: bytes) -> str:
@@ -99,14 +99,14 @@ def _topic(rows: Rows, topic: bytes) -> str:
 
 def _qrels_rows(source: Source, asked: str | None, found: Findings) -> Rows | None:
     layout = layout_of(source, "qrels", asked)
-    faults = Faults(found, "qrels")
+    faults = FaultFindings(found, "qrels")
     if layout not in ("trec", "msmarco"):
         parts = list(read_parts(source, layout, "qrels", fractions=True, faults=faults))
         if not parts:
             return None
         records, values = all_joined(parts)
         return Rows.of(records, values.astype(float))
-    found.lines = layout == "trec"
+    found.is_trec = layout == "trec"
     form = replace(JUDGEMENT_LAYOUTS["qrels"], integer=False, spans=("level",))
     reader = Reader(source, form, "10.0", strict=True, faults=faults)
     reader.read_whole()

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from trecpy.checks.findings import Findings
-from trecpy.checks.lines import Faults, add_oddities
+from trecpy.checks.lines import FaultFindings, add_oddities
 from trecpy.checks.matching import NearIds
-from trecpy.checks.qrels import MEASURES, Judged
+from trecpy.checks.qrels import MEASURES, CheckedQrels
 from trecpy.checks.rankings import RANK, RUN_CHECKS, TAG, contradicting_ranks, spaces_in_ids
 from trecpy.checks.rows import Rows, is_another
 from trecpy.checks.unjudged import Unjudged
@@ -62,7 +62,9 @@ class Sizes:
         return size if 2 * topics > len(self.documents) else 0
 
 
-def check_run(source: Source, layout: str | None, judged: Judged | None, depth: int | None) -> tuple[Findings, Sizes]:
+def check_run(
+    source: Source, layout: str | None, judged: CheckedQrels | None, depth: int | None
+) -> tuple[Findings, Sizes]:
     """
     Check a run, against judgements where there are any.
 
@@ -74,8 +76,8 @@ def check_run(source: Source, layout: str | None, judged: Judged | None, depth: 
         try:
             if is_another(source, "run", layout, found):
                 return found, state.sizes
-            found.lines = layout_of(source, "run", layout) == "trec"
-            faults = Faults(found, "run", state.begin)
+            found.is_trec = layout_of(source, "run", layout) == "trec"
+            faults = FaultFindings(found, "run", state.begin)
             reader = open_run(source, "10.0", layout, faults, spans=("rank", "tag"))
             blocks = state.checked(reader.blocks())
             scores = None
@@ -98,7 +100,7 @@ def check_run(source: Source, layout: str | None, judged: Judged | None, depth: 
 class _Run:
     """What is kept of a run from block to block: little for each topic."""
 
-    def __init__(self, found: Findings, judged: Judged | None, depth: int | None) -> None:
+    def __init__(self, found: Findings, judged: CheckedQrels | None, depth: int | None) -> None:
         self.found, self.judged, self.depth = found, judged, depth
         self.begin()
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from trecpy.checks.findings import Findings
-from trecpy.checks.qrels import Judged
+from trecpy.checks.qrels import CheckedQrels
 from trecpy.checks.rows import Rows
 from trecpy.kernels.dtypes import Integers
 from trecpy.packed import Block, Qrels, Records
@@ -21,7 +21,7 @@ class Unjudged:
     retrieved, unjudged: int64[3]  documents down to each cutoff, over all judged topics; those without a level >= 0
     """
 
-    def __init__(self, judged: Judged) -> None:
+    def __init__(self, judged: CheckedQrels) -> None:
         self._judged = judged
         self.retrieved, self.unjudged = np.zeros((2, len(CUTOFFS)), np.int64)
         self._topics = 0

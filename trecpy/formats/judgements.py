@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from trecpy import packed
 from trecpy.errors import FormatError
 from trecpy.formats.reader import Reader
 from trecpy.formats.source import Source
@@ -14,7 +13,7 @@ from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
 from trecpy.kernels.dtypes import Bytes, Integers
 from trecpy.numbers import exact_integer, is_double, unheld
-from trecpy.packed import Documents, Judgements, Preferences, Qrels, coded
+from trecpy.packed import Documents, Judgements, Preferences, Qrels, Records, coded
 from trecpy.protocol import Compat
 from trecpy.text import quoted
 
@@ -33,7 +32,7 @@ def read_judgements(
     return build(form, reader), reader.notes()
 
 
-def read_trec_levels(source: Source, compat: Compat, fractions: bool) -> tuple[packed.Records, Any, list[str]]:
+def read_trec_levels(source: Source, compat: Compat, fractions: bool) -> tuple[Records, Any, list[str]]:
     """As files.read_levels() has it."""
     reader = _judgements(source, "qrels", compat, True, fractions)
     return reader.packed(), _levels(reader), reader.notes()

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trecpy import packed
 from trecpy.errors import FileError, FormatError
 from trecpy.formats.faults import Faults, Place
 from trecpy.formats.oddities import Oddities
@@ -19,6 +18,7 @@ from trecpy.formats.trec import Layout
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
 from trecpy.numbers import strtod, strtol
+from trecpy.packed import Records
 from trecpy.protocol import Compat
 from trecpy.text import quoted
 
@@ -30,7 +30,7 @@ _CLAMPED = "it is cut to 64 bits"
 _powers = np.empty((0, 3), np.uint64)
 
 
-class Records:
+class Parsed:
     """
     One row a line, for as many lines as are in the buffer.
 
@@ -84,7 +84,7 @@ class Reader:
     ) -> None:
         self.source, self.layout, self.strict, self.faults = source, layout, strict, faults
         self.lines = Lines(source, block)
-        self.records = Records(2 + 2 * len(layout.spans))
+        self.records = Parsed(2 + 2 * len(layout.spans))
         self.odd = Oddities()
         self.tag = b""
         self._packed = layout.packed()
@@ -131,12 +131,12 @@ class Reader:
         column: NDArray[Any] = getattr(self.records, name)
         return column[: self.count]
 
-    def packed(self) -> packed.Records:
+    def packed(self) -> Records:
         """The records in the buffer, after the whole file was read."""
         topics = [self.topic_id(number) for number in range(self.topics)]
         spans = np.ascontiguousarray(self.column("spans")[:, :2])
         topic, hashes = self.column("topic").astype(np.int64), self.column("hashes").copy()
-        return packed.Records(topics, topic, self.lines.data[: self.lines.stop], spans, hashes)
+        return Records(topics, topic, self.lines.data[: self.lines.stop], spans, hashes)
 
     def topic_id(self, number: int) -> bytes:
         """The id of a topic, by its number in order of appearance."""

@@ -8,14 +8,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trecpy import packed
 from trecpy.errors import FormatError
 from trecpy.formats.faults import Faults
 from trecpy.formats.oddities import Oddities
 from trecpy.formats.reader import BLOCK, Reader
 from trecpy.formats.source import Source
 from trecpy.formats.trec import RUN_LAYOUT, Layout
-from trecpy.packed import Block
+from trecpy.packed import Block, Records
 from trecpy.protocol import Compat
 from trecpy.threads import in_order
 
@@ -106,7 +105,7 @@ class RunReader:
             raise self._no_topic()
         self.odd = odd
 
-    def whole(self) -> tuple[packed.Records, NDArray[np.float64]]:
+    def whole(self) -> tuple[Records, NDArray[np.float64]]:
         """All records and their scores: float64[N], held in memory."""
         reader = self._whole()
         if not reader.topics:

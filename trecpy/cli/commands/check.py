@@ -164,7 +164,7 @@ def _fix(path: str, found: Findings, folder: str, streams: Streams) -> None:
         if left:
             streams.warn(f"{found.name}: not copied: nothing in it has one right answer ({', '.join(left)})")
         return
-    if not found.lines:
+    if not found.is_trec:
         streams.warn(f"{found.name}: not copied: expected a TREC file, which 'trecpy convert' makes of others")
         return
     copy = _copy_of(path, folder)
