@@ -60,8 +60,9 @@ def _levels(reader: Reader) -> Any:
         if not np.isfinite(values[row]):
             raise FormatError(f"{reader.said(at)}: expected a finite level, found {quoted(text)}")
         integer = exact_integer(text)
-        real = integer is None or (abs(integer) >= 2**63 and not text.lstrip(b"+-").isdigit())  # 1e300
-        exact[row] = int(values[row]) if real or integer is None else integer
+        if integer is None or (abs(integer) >= 2**63 and not text.lstrip(b"+-").isdigit()):  # 1e300 is a double
+            integer = int(values[row])
+        exact[row] = integer
     if bool((values == np.trunc(values)).all()) and all(-(2**63) <= value < 2**63 for value in exact.values()):
         with np.errstate(invalid="ignore"):  # of 2**63, which is written anew below
             levels = values.astype(np.int64)

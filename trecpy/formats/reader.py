@@ -34,7 +34,7 @@ class Parsed:
     """
     One row a line, for as many lines as are in the buffer.
 
-    topic: int32[n]; spans: int64[n, 2, 4 or 6]  place and size of docno, group, subgroup; hashes: uint64[n]
+    topic: int32[n]; spans: int64[n, 2, 4 or 6]  place and size of docno, and of the layout's spans; hashes: uint64[n]
     score: float64[n] or level: int64[n]  the value; odd: int64[n, 2]  the kernel's
     """
 

@@ -43,7 +43,7 @@ class RunReader:
         self.tag = b""
         self._source, self._compat, self._strict, self._block, self._layout = source, compat, strict, block, layout
         self._faults = faults
-        self.stated = layout.sign < 0
+        self.stated = layout.states_ranks
 
     def __enter__(self) -> "RunReader":
         return self
@@ -163,8 +163,8 @@ def _rankings(reader: Reader) -> Iterator[Block]:
             reader.lines.data,
             records.spans[chosen],
             records.hashes[chosen],
-            records.score[chosen] if reader.layout.sign > 0 else -records.score[chosen],
+            -records.score[chosen] if reader.layout.states_ranks else records.score[chosen],
             reader.lines.before,
-            stated=reader.layout.sign < 0,
+            stated=reader.layout.states_ranks,
         )
         begin = end

@@ -26,9 +26,14 @@ class Layout:
     spans: tuple[str, ...] = ()
 
     @property
+    def states_ranks(self) -> bool:
+        """Are the values ranks, of which the smallest is first?"""
+        return self.value == "rank"
+
+    @property
     def sign(self) -> int:
         """By what values are multiplied to be scores, of which the largest is first."""
-        return -1 if self.value == "rank" else 1
+        return -1 if self.states_ranks else 1
 
     def packed(self) -> Integers:
         """The kernel's layout: int64[LAYOUT_SIZE]."""
@@ -42,7 +47,7 @@ class Layout:
         )
         for entry, name in (
             (kernel.DOC, "docno"), (kernel.VALUE, self.value), (kernel.TAG, "tag"),
-            *zip((kernel.GROUP, kernel.SUBGROUP), self.spans, strict=False),
+            *zip((kernel.FIRST_SPAN, kernel.SECOND_SPAN), self.spans, strict=False),
         ):  # fmt: skip
             packed[entry] = names.index(name) if name in names else -1
         return packed

@@ -13,7 +13,7 @@ from trecpy.kernels._jit import compiled, inlined
 from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
 
 # Entries of `layout`, which says what a line must look like. A column is an index from 0, or -1 where there is none.
-COLUMNS, EXACT, DOC, VALUE, TAG, GROUP, SUBGROUP, COMMENTS, BLANKS, INTEGER = range(10)
+COLUMNS, EXACT, DOC, VALUE, TAG, FIRST_SPAN, SECOND_SPAN, COMMENTS, BLANKS, INTEGER = range(10)
 LAYOUT_SIZE = 10
 # Values of layout[COMMENTS]: none, lines whose first byte is '#', lines whose first byte that is not blank is '#'.
 NO_COMMENTS, HASH_FIRST, HASH_INDENTED = range(3)
@@ -319,13 +319,13 @@ def parse(
         arena: uint8[]  the topics' bytes end to end
     Writes, one row a record
         topic: int32[N]  number of its topic
-        spans: int64[N, 2, 4 or 6]  place in data and size of docno, group, subgroup
+        spans: int64[N, 2, 4 or 6]  place in data and size of docno, and of the layout's first and second span
         hashes: uint64[N]  of the docno
         score, bits: float64[N] and the same memory as uint64[N], or level: int64[N] where layout[INTEGER]
         odd: int64[N, 2]  record, place: values that are not plainly numbers; they are not written
     """
     wanted, exact, doc, value = layout[COLUMNS], layout[EXACT], layout[DOC], layout[VALUE]
-    tag, group, subgroup = layout[TAG], layout[GROUP], layout[SUBGROUP]
+    tag, first, second = layout[TAG], layout[FIRST_SPAN], layout[SECOND_SPAN]
     comments, blanks, integer = layout[COMMENTS], layout[BLANKS], layout[INTEGER]
     mask = np.uint64(len(slots) - 1)
     record, line, current = state[RECORDS], state[LINES], state[CURRENT] - 1
@@ -407,10 +407,10 @@ def parse(
 
         spans[record, 0], spans[record, 1] = columns[doc, 0], columns[doc, 1] - columns[doc, 0]
         hashes[record] = _hash_words(words, np.uint64(columns[doc, 0]), np.uint64(spans[record, 1]))
-        if group >= 0:
-            spans[record, 2], spans[record, 3] = columns[group, 0], columns[group, 1] - columns[group, 0]
-        if subgroup >= 0:
-            spans[record, 4], spans[record, 5] = columns[subgroup, 0], columns[subgroup, 1] - columns[subgroup, 0]
+        if first >= 0:
+            spans[record, 2], spans[record, 3] = columns[first, 0], columns[first, 1] - columns[first, 0]
+        if second >= 0:
+            spans[record, 4], spans[record, 5] = columns[second, 0], columns[second, 1] - columns[second, 0]
         if integer:
             plain = _integer(data, columns[value, 0], columns[value, 1], level, record)
         else:
