@@ -1,6 +1,7 @@
 """Qilin's figures: its evaluator's worked numbers, what it does with odd data, its files, and what is wrong in them."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,21 @@ def test_files_that_cannot_be_read(folder: Path, name: str, content: str | bytes
     outcome = command("qilin", "gold.csv", "run.csv")
     assert (outcome.code, outcome.out, len(outcome.said)) == (2, b"", 1)
     assert outcome.said[0].startswith("error: " + said)
+
+
+def test_what_cannot_be_read_again_is_named_too(folder: Path) -> None:
+    """A pipe has no lines any more; a frame may have a column 'name'."""
+    reading, writing = os.pipe()
+    os.write(writing, b"0 Q0 5 1 9 t\n0 Q0 x 2 8 t\n")
+    os.close(writing)
+    outcome = command("qilin", "gold.csv", f"/dev/fd/{reading}")
+    os.close(reading)
+    assert outcome.said == [f"error: a pipe (/dev/fd/{reading}): topic '0': expected an integer as pid, found 'x'"]
+    outcome = command("qilin", "gold.csv", "-", stdin=b"0 Q0 x 2 8 t\n")
+    assert outcome.said == ["error: standard input: topic '0': expected an integer as pid, found 'x'"]
+    frame = pd.DataFrame({"qid": ["1", "q"], "pid": ["1", "2"], "name": ["a", "b"]})
+    with pytest.raises(InputError, match=r"^qrels: expected an integer as qid, found 'q'"):
+        trecpy.qilin(frame, {"1": ["1"]})
 
 
 @pytest.mark.parametrize(

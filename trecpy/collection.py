@@ -1,7 +1,6 @@
 """Judgements and runs as objects of their own: made once from whatever a user has, then used and pickled freely."""
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
@@ -12,13 +11,13 @@ from trecpy.files import TableRun, dataset_qrels, is_dataset, open_run, read_qre
 from trecpy.formats.runs import RunReader
 from trecpy.formats.source import Source
 from trecpy.formats.trec import JUDGEMENT_LAYOUTS
-from trecpy.inputs import KNOWN, Names, ThreeColumns, packed_levels, packed_scores, source_of
+from trecpy.inputs import KNOWN, Names, ThreeColumns, file_name, packed_levels, packed_scores, source_of
 from trecpy.kernels.dtypes import Reals
 from trecpy.mapped import Mapped
 from trecpy.packed import Block, Judgements, Records
 from trecpy.packed import Qrels as Leveled
 from trecpy.protocol import COMPATS, Compat, Protocol
-from trecpy.text import described, quoted, shown
+from trecpy.text import described, quoted
 
 
 class Qrels:
@@ -242,10 +241,7 @@ class _Joined:
 
     def __init__(self, folds: Folds, protocol: Protocol, layout: str | None) -> None:
         self._opened = ExitStack()
-        self._names = [
-            shown(run) if isinstance(run, str | bytes | os.PathLike) else f"fold {number}"
-            for number, run in enumerate(folds.runs, 1)
-        ]
+        self._names = [file_name(run, "") or f"fold {number}" for number, run in enumerate(folds.runs, 1)]
         self._folds: list[AnyRun] = []
         with ExitStack() as opening:  # closed again where a later one cannot be opened
             for run in folds.runs:

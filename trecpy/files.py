@@ -1,7 +1,9 @@
 """Runs and judgements in files of any layout, tables put together from some rows at a time; data sets by name."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -13,15 +15,15 @@ from trecpy.formats.judgements import read_judgements, read_trec_levels
 from trecpy.formats.oddities import Oddities
 from trecpy.formats.runs import RunReader
 from trecpy.formats.sniff import layout_of
-from trecpy.formats.source import Source
+from trecpy.formats.source import Source, byte_lines
 from trecpy.formats.tables import read_columns
 from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT
-from trecpy.inputs import Repeated, records_of
+from trecpy.inputs import Repeated, file_name, records_of
 from trecpy.kernels.dtypes import Integers, Reals
 from trecpy.numbers import is_double, unheld
 from trecpy.packed import Block, Judgements, Qrels, Records, coded
 from trecpy.protocol import Compat
-from trecpy.text import plural, shown
+from trecpy.text import plural, quoted, shown
 
 _IRDS = "irds:"
 
@@ -263,6 +265,46 @@ def first_of_each(records: Records) -> Integers:
             kept.append(row)
             seen.add(pair)
     return np.array(kept)
+
+
+def named_input(given: Any, kind: Kind) -> tuple[str, bool]:
+    """What messages call judgements or a run, whatever they are given as, and whether they are in a file."""
+    if is_dataset(given):
+        return shown(given), False
+    name = file_name(given, kind)
+    return name or kind, name is not None
+
+
+def place_of(given: Any, kind: Kind, topic: bytes, docno: bytes | None) -> str:
+    """
+    Where judgements or a run, which were read before, first name a topic, or a document of it: their name, and line or
+    row of a regular file; of what cannot be read again the topic of a document.
+    """
+    name, in_file = named_input(given, kind)
+    if in_file and isinstance(given, str | bytes | os.PathLike) and given != "-" and os.path.isfile(given):
+        with Source.open(given, twice=True) as source:
+            layout = layout_of(source, kind, None)
+            if layout in ("trec", "msmarco"):
+                for number, line in enumerate(byte_lines(source), 1):
+                    fields = line.split()
+                    if fields[:1] == [topic] and (docno is None or docno in fields[1:3]):
+                        return f"{name}:{number}"
+            else:
+                for columns in read_columns(source, layout, kind):
+                    for row, ids in enumerate(_pairs(columns)):
+                        if ids[0] == topic and docno in (None, ids[1]):
+                            return columns.where(row)
+    return name if docno is None else f"{name}: topic {quoted(topic)}"
+
+
+def _pairs(columns: Columns) -> Iterator[tuple[bytes, bytes]]:
+    """Yield topic and docno of each row."""
+    topics = columns.topics
+    if isinstance(topics, tuple):
+        topics = chain.from_iterable(map(repeat, *topics))
+    for pair in zip(topics, columns.docnos, strict=True):
+        first, second = (str(each).encode("utf-8", "surrogateescape") for each in pair)
+        yield first, second
 
 
 def is_dataset(given: Any) -> bool:

@@ -23,7 +23,7 @@ from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
 from trecpy.kernels.dtypes import Bytes, Integers, Reals
 from trecpy.packed import Records, coded
-from trecpy.text import described, quoted
+from trecpy.text import called, described, input_name, quoted
 
 # Names of the columns of topics, documents and values that a frame is said to have; None: one of those above.
 Names = tuple[str | None, str | None, str | None]
@@ -43,12 +43,25 @@ def source_of(given: Any, what: str) -> Source | None:
         return Source.open(given, twice=True)
     if isinstance(given, io.TextIOBase):
         raise InputError(f"{what}: expected a file opened in binary mode ('rb'), found one in text mode")
-    if all(hasattr(given, name) for name in ("readinto", "seekable", "seek", "tell")):
+    if (name := file_name(given, what)) is not None:
         stream: ByteStream = given
         try:
-            return Source(stream, str(getattr(given, "name", what)), twice=True)
+            return Source(stream, name, twice=True)
         except ValueError as error:  # it was closed
             raise InputError(f"{what}: cannot be read: {error}") from None
+    return None
+
+
+def file_name(given: Any, what: str) -> str | None:
+    """What messages call a file; None where none is given. what: the name of one without a name"""
+    if isinstance(given, Source):
+        return given.name
+    if isinstance(given, str):
+        return input_name(given)
+    if isinstance(given, bytes | os.PathLike):
+        return called(given)
+    if all(hasattr(given, name) for name in ("readinto", "seekable", "seek", "tell")):
+        return str(getattr(given, "name", what))
     return None
 
 

@@ -1,18 +1,13 @@
-"""Qilin's files: judgements from the released Parquet files, and where a file names an id."""
+"""Qilin's judgements from the released Parquet files."""
 
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import chain, repeat
 from typing import Any
 
 from trecpy.errors import FileError, FormatError
 from trecpy.extras import load
-from trecpy.formats.columns import Columns, Kind
-from trecpy.formats.sniff import layout_of
-from trecpy.formats.source import Source, byte_lines
-from trecpy.formats.tables import read_columns
+from trecpy.formats.source import Source
 from trecpy.text import described, shown
 
 DETAILS = ("search_result_details_with_idx", "rec_result_details_with_idx")
@@ -83,30 +78,3 @@ def _note(value: Any, name: str, row: int) -> int:
     if value is None or (isinstance(value, float) and not (math.isfinite(value) and value == int(value))):
         raise FormatError(f"{name}: row {row}: note_idx: expected an integer, found {described(value)}")
     return int(value)
-
-
-def place_of(path: str | bytes | os.PathLike[str], kind: Kind, topic: bytes, docno: bytes | None) -> str:
-    """Where a file that was read before first names a topic, or a document of it: its name, and the line or row."""
-    with Source.open(path, twice=True) as source:
-        layout = layout_of(source, kind, None)
-        if layout in ("trec", "msmarco"):
-            for number, line in enumerate(byte_lines(source), 1):
-                fields = line.split()
-                if fields[:1] == [topic] and (docno is None or docno in fields[1:3]):
-                    return f"{source.name}:{number}"
-        else:
-            for columns in read_columns(source, layout, kind):
-                for row, ids in enumerate(_pairs(columns)):
-                    if ids[0] == topic and docno in (None, ids[1]):
-                        return columns.where(row)
-        return source.name
-
-
-def _pairs(columns: Columns) -> Iterator[tuple[bytes, bytes]]:
-    """Yield topic and docno of each row."""
-    topics = columns.topics
-    if isinstance(topics, tuple):
-        topics = chain.from_iterable(map(repeat, *topics))
-    for pair in zip(topics, columns.docnos, strict=True):
-        first, second = (str(each).encode("utf-8", "surrogateescape") for each in pair)
-        yield first, second

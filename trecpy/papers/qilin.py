@@ -1,7 +1,6 @@
 """The figures of Qilin's search and recommendation (arXiv 2503.00501), by the rules of its released evaluator."""
 
 import operator
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -13,16 +12,15 @@ from trecpy.api import Evaluation, Evaluator
 from trecpy.arrays import starts_of
 from trecpy.collection import Watched
 from trecpy.errors import FormatError, InputError, NothingScoredError
-from trecpy.files import is_dataset
+from trecpy.files import named_input, place_of
 from trecpy.formats.columns import LEVEL_NAMES, Kind
-from trecpy.formats.qilin import place_of
 from trecpy.kernels.dtypes import Bytes, Flags, Integers, Words
 from trecpy.packed import Block, Judgements
 from trecpy.papers.figures import Figures
 from trecpy.pools import Pool
 from trecpy.presets import stated
 from trecpy.protocol import chosen_protocol
-from trecpy.text import described, plural, quoted, shown
+from trecpy.text import described, plural, quoted
 
 _MEASURES = {"MRR": "RR", "MAP": "AP", "Recall": "R", "Precision": "P"}
 _MOST = 10**18  # cutoffs are below
@@ -109,8 +107,9 @@ class QilinScorer:
         try:
             evaluation = self.evaluator.evaluate(Watched(run, see))
         except NothingScoredError:
-            if _is_file(run) and not pool.documents:
-                raise FormatError(f"{_name(run, 'run')}: has no records: expected a run") from None
+            name, in_file = named_input(run, "run")
+            if in_file and not pool.documents:
+                raise FormatError(f"{name}: has no records: expected a run") from None
             return self._nothing(notes)
         scores = evaluation._scores
         notes += evaluation.notes[len(self.evaluator.notes) :]
@@ -181,7 +180,8 @@ def _numbered(judgements: Judgements, given: Any) -> tuple[bool, bool]:
     given: what the judgements are from. Raises FormatError, InputError: some are, or what is none looks like a number
     that would match nothing; or any is none in a file.
     """
-    documents, strict = judgements.documents, _is_file(given)
+    documents = judgements.documents
+    _, strict = named_input(given, "qrels")
     topics = [topic for topic in judgements.topics if not _INTEGER.fullmatch(topic)]
     notes = _no_integers(documents.data, documents.spans)
     if topics and (strict or len(topics) < len(judgements.topics) or _NUMBER.fullmatch(topics[0])):
@@ -197,19 +197,8 @@ def _numbered(judgements: Judgements, given: Any) -> tuple[bool, bool]:
 def _refusal(given: Any, kind: Kind, topic: bytes, docno: bytes | None = None) -> InputError | FormatError:
     """What is raised for a topic, or the docno of one, that is no integer."""
     name, found = ("qid", topic) if docno is None else ("pid", docno)
-    text = f"expected an integer as {name}, found {quoted(found)}"
-    if isinstance(given, str | bytes | os.PathLike) and given != "-":
-        return FormatError(f"{place_of(given, kind, topic, docno)}: {text}")
-    where = _name(given, kind) if docno is None else f"{_name(given, kind)}: topic {quoted(topic)}"
-    return (FormatError if _is_file(given) else InputError)(f"{where}: {text}")
-
-
-def _is_file(given: Any) -> bool:
-    return (isinstance(given, str | bytes | os.PathLike) and not is_dataset(given)) or hasattr(given, "readinto")
-
-
-def _name(given: Any, kind: Kind) -> str:
-    return shown(given) if isinstance(given, str | bytes | os.PathLike) else str(getattr(given, "name", kind))
+    error = FormatError if named_input(given, kind)[1] else InputError
+    return error(f"{place_of(given, kind, topic, docno)}: expected an integer as {name}, found {quoted(found)}")
 
 
 def _no_integers(data: Bytes, spans: Integers) -> Integers:
