@@ -609,3 +609,14 @@ def test_nothing_is_loaded_that_is_not_used(code: str, absent: tuple[str, ...]) 
 
 def test_scores_are_the_strings_of_the_strategies() -> None:
     assert all(strtod(score.encode())[1] == b"" for score in itertools.chain(SCORES))
+
+
+def test_dicts_are_scored_some_topics_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    qrels = {f"q{t}": {"a": 1, "b": 2} for t in range(20)}
+    run = {f"q{t}": {d: float((t + n) % 3) for n, d in enumerate("abcde"[: t % 5 + 1])} for t in range(25)}
+    whole = trecpy.evaluate(qrels, run, ["map", "num_ret", "num_q"])
+    for together in (1, 4, 11, 12):
+        monkeypatch.setattr("trecpy.mapped._TOGETHER", together)
+        parts = trecpy.evaluate(qrels, run, ["map", "num_ret", "num_q"])
+        assert (parts.to_dict(), parts.summary, parts.counts) == (whole.to_dict(), whole.summary, whole.counts)
+        assert (parts.fingerprint, parts.tie_range()) == (whole.fingerprint, whole.tie_range())

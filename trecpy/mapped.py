@@ -5,9 +5,10 @@ Only judged documents are looked up, and their ranks follow from the sorted scor
 of equal scores are compared. Whatever is unusual, right or wrong, is left to trecpy.inputs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
+from operator import countOf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from trecpy.packed import Block, Judgements, Qrels, as_stored, digest
 from trecpy.protocol import Protocol
 from trecpy.ranked import ONCE, Ranked
 
+_TOGETHER = 1 << 18  # documents, unless a topic has more
 _NUMBERS = {float, int, np.float64, np.float32}
 
 
@@ -51,7 +53,7 @@ class Mapped:
         documents = list(run.values())
         if set(map(type, documents)) != {dict} or any("" in each for each in documents):
             return None
-        if not set(map(type, chain.from_iterable(each.values() for each in documents))) <= _NUMBERS:
+        if countOf(_types(documents), float) < sum(map(len, documents)) and not set(_types(documents)) <= _NUMBERS:
             return None
         try:
             joined = [("\n".join(each) + "\n" * bool(each)).encode() for each in documents]
@@ -75,9 +77,18 @@ class Mapped:
     def __exit__(self, *_: object) -> None:
         """As a RunReader has it; there is nothing to close."""
 
-    def blocks(self) -> "tuple[Mapped]":
-        """The rankings, all in one."""
-        return (self,)
+    def blocks(self) -> "Iterator[Mapped]":
+        """Yield the rankings, some topics at a time: less memory is touched for the first time."""
+        if len(self.scores) <= _TOGETHER:
+            yield self
+            return
+        begin = 0
+        while begin < len(self.topics):
+            end = max(begin + 1, int(np.searchsorted(self.starts, self.starts[begin] + _TOGETHER, "right")) - 1)
+            some, scores = slice(begin, end), self.scores[self.starts[begin] : self.starts[end]]
+            starts = self.starts[begin : end + 1] - self.starts[begin]
+            yield Mapped(self.topics[some], self.documents[some], starts, scores, self.hashes[some])
+            begin = end
 
     def some(self, chosen: Integers) -> "Mapped":
         """The rankings `chosen`: int64[n]."""
@@ -166,3 +177,8 @@ class Mapped:
         """The same in the form that everything can be asked of."""
         names = [topic.decode() for topic in self.topics]
         return Block.of(*packed_scores(dict(zip(names, self.documents, strict=True)), KNOWN))
+
+
+def _types(documents: list[dict[str, float]]) -> Iterator[type]:
+    """Of each score."""
+    return map(type, chain.from_iterable(each.values() for each in documents))
