@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -257,6 +259,21 @@ def test_a_bad_parquet_run_is_one_clear_line(columns: dict[str, Any], message: s
     with pytest.raises(FormatError) as raised:
         run_of(_table(**columns))
     assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["file", "file-dictionary", "file-large", "file-view", "stream", "stream-dictionary", "stream-view", "lz4",
+     "parquet", "parquet-dictionary"],
+)  # fmt: skip
+def test_a_damaged_columnar_file_is_an_answer_or_a_clear_error(kind: str) -> None:
+    script = str(Path(__file__).with_name("damaged_columns.py"))
+    step = "4" if kind == "file-dictionary" else "17"
+    done = subprocess.run([sys.executable, script, kind, step], capture_output=True, text=True)
+    assert done.returncode == 0, (done.returncode, done.stdout[-200:], done.stderr[-500:])
+    said = [line.split(" ", 1)[1] for line in done.stdout.splitlines()]
+    assert all(line == "read" or line.startswith(("run:", "qrels:")) for line in said)
+    assert {line == "read" for line in said} == {True, False}
 
 
 def test_only_the_needed_columns_of_parquet_are_read() -> None:

@@ -331,12 +331,15 @@ def _pack_arrow(values: Any, what: str, role: str) -> tuple[Bytes, Integers]:
         values = values.cast(pa.string())
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         raise InputError(f"{what}: expected {role}s, strings or integers, found {values.type}")
+    if not len(values):
+        return np.zeros(0, np.uint8), np.zeros((0, 2), np.int64)
     _, offsets, data = values.buffers()
     kind = np.int64 if pa.types.is_large_string(values.type) else np.int32
-    bounds = np.frombuffer(offsets, kind)[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    # Counted, since there may be any number of bytes behind them.
+    bounds = np.frombuffer(offsets, kind, values.offset + len(values) + 1)[values.offset :].astype(np.int64)
     raw = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
     spans = _spans(np.diff(bounds), what, role)
-    spans[:, 0] += bounds[0] if len(bounds) else 0
+    spans[:, 0] += bounds[0]
     return raw, spans
 
 

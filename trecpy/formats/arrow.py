@@ -11,11 +11,13 @@ from trecpy.formats.columns import ROWS, Columns, Kind, Places, column_places
 from trecpy.formats.faults import Faults
 from trecpy.formats.sieve import Sieve, wanted
 from trecpy.formats.source import Bytes, Source, reason
-from trecpy.text import quoted
+from trecpy.text import plain, quoted
 
 _ARROW = b"ARROW1"
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 _MOST_SCHEMA = 1 << 20  # bytes in which the names of columns are looked for
+# What pyarrow raises of damaged files: its own errors are these too, and there are some of Python's (sizes, names).
+_DAMAGED = (ValueError, TypeError, KeyError, IndexError, OverflowError, MemoryError, NotImplementedError, OSError)
 
 
 def parquet_columns(source: Source, kind: Kind, faults: Faults | None) -> Iterator[Columns]:
@@ -29,8 +31,8 @@ def parquet_columns(source: Source, kind: Kind, faults: Faults | None) -> Iterat
         chosen, places = _chosen(file.schema_arrow.names, kind, source.name)
         batches = file.iter_batches(columns=chosen, batch_size=ROWS)
         yield from _batches(source.name, batches, chosen, places, kind, faults)
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{source.name}: cannot be read as Parquet: {reason(error)}") from None
+    except (pa.ArrowException, *_DAMAGED) as error:
+        raise _unread(source.name, "Parquet", error) from None
 
 
 def arrow_columns(source: Source, kind: Kind, faults: Faults | None) -> Iterator[Columns]:
@@ -54,10 +56,19 @@ def arrow_columns(source: Source, kind: Kind, faults: Faults | None) -> Iterator
         if text.read(1):
             raise FormatError(f"{source.name}: expected the end of the file behind an Arrow stream, found more")
         raw.check_end()  # where a stream is cut between two batches, nothing else tells
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, *_DAMAGED) as error:
         if raw.last:
             raw.check_end()
-        raise FormatError(f"{source.name}: cannot be read as Arrow: {reason(error)}") from None
+        raise _unread(source.name, "Arrow", error) from None
+
+
+def _unread(name: str, layout: str, error: Exception) -> FormatError:
+    why = (
+        "it needs more memory than there is"
+        if isinstance(error, MemoryError)
+        else plain(" ".join(reason(error).split()))
+    )
+    return FormatError(f"{name}: cannot be read as {layout}: {why or type(error).__name__}")
 
 
 class _Ended(Bytes):
@@ -107,8 +118,8 @@ def column_names(source: Source, layout: str) -> list[str]:
         # A file has the schema at its front too, as a stream has it.
         head = source.peek(_MOST_SCHEMA)
         return list(ipc.open_stream(pa.BufferReader(head[8:] if head.startswith(_ARROW) else head)).schema.names)
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{source.name}: cannot be read as {layout.title()}: {reason(error)}") from None
+    except (pa.ArrowException, *_DAMAGED) as error:
+        raise _unread(source.name, layout.title(), error) from None
 
 
 def _chosen(names: list[str], kind: Kind, name: str) -> tuple[list[str], Places]:
@@ -123,6 +134,7 @@ def _batches(
     """Pieces of batches. chosen: names of the topics, documents and values."""
     first = 1
     for whole in batches:
+        whole.validate(full=True)  # pyarrow trusts offsets and dictionaries, and reads anywhere where they are wrong
         for start in range(0, whole.num_rows, ROWS):
             batch = whole.slice(start, ROWS)
             sieve = Sieve(name, _row_in(name, first), faults, _text_in(batch, chosen))
