@@ -1,5 +1,6 @@
 """`trecpy convert`: every layout and compression to every other, and files that appear whole or not at all."""
 
+import json
 import os
 import threading
 from pathlib import Path
@@ -300,3 +301,34 @@ def test_a_columnar_file_that_was_cut_says_so(layout: str, pipe: bool, tmp_path:
         end = raw.rindex(b"\xff\xff\xff\xff")
         path.write_bytes(raw[:end])  # between two batches
         assert "it was cut short" in trecpy("convert", str(path), "-", "--kind", "run").said[0]
+
+
+# What a layout cannot hold
+
+
+def test_a_document_twice_is_not_put_into_a_json_object(tmp_path: Path) -> None:
+    _, path = write(tmp_path, None, b"1 Q0 b 1 4 x\n1 Q0 a 1 3 x\n1 Q0 a 2 2 x\n")
+    out = tmp_path / "out.json"
+    outcome = trecpy("convert", path, str(out))
+    said = f"error: {out}: topic '1': expected a document once, all that a JSON object holds, found 'a' twice"
+    assert (outcome.code, outcome.said, out.exists()) == (2, [said], False)
+    assert trecpy("convert", path, str(tmp_path / "out.csv")).said == [f"{tmp_path}/out.csv: 3 documents of 1 topic"]
+
+
+@pytest.mark.parametrize("kind", ["qrels", "run"])
+@pytest.mark.parametrize("layout", ["trec", "csv", "jsonl", "parquet", "arrow", "json"])
+def test_topics_without_documents_are_kept_or_said(kind: str, layout: str, tmp_path: Path) -> None:
+    (tmp_path / "in.json").write_text('{"0": {}, "1": {"a": 1}, "2": {}}')
+    out = tmp_path / NAMES[layout]
+    outcome = trecpy("convert", str(tmp_path / "in.json"), str(out), "--kind", kind)
+    what = "judgement" if kind == "qrels" else "document"
+    if layout == "json":
+        assert outcome.said == [f"{out}: 1 {what} of 3 topics"]
+        assert {topic: len(documents) for topic, documents in json.loads(out.read_text()).items()} == {
+            "0": 0, "1": 1, "2": 0
+        }  # fmt: skip
+        return
+    assert outcome.said == [
+        f"warning: {out}: 2 topics have no documents and are not written, which only JSON could: '0', '2'",
+        f"{out}: 1 {what} of 1 topic",
+    ]

@@ -151,6 +151,7 @@ def test_memory_of_a_table_does_not_grow_with_its_topics() -> None:
         (b'{"qid": "1", "docno": "caf\\u00e9", "score": -Infinity}', {b"1": {"café".encode(): -np.inf}}),
         (b'{"1": {"a": -1%b, "b": 0.5}}' % (b"0" * 400), {b"1": {b"a": -np.inf, b"b": 0.5}}),
         (b"{}", {}),
+        (b'{"0": {}, "1": {"a": 1.0}, "2": {}}', {b"0": {}, b"1": {b"a": 1.0}, b"2": {}}),
     ],
 )  # fmt: skip
 def test_a_run_is_told_and_read(raw: bytes, table: Table) -> None:

@@ -231,7 +231,7 @@ class TableRun:
                 return
             cut = int(np.searchsorted(records.topic, len(records.topics) - 1))
             done.update(records.topics[:-1])
-            if cut:
+            if len(records.topics) > 1:
                 yield Block.of(_sliced(records, slice(0, cut), records.topics[:-1], 0), scores[:cut])
             last = slice(cut, len(records.topic))
             held = _sliced(records, last, records.topics[-1:], len(records.topics) - 1), scores[cut:]

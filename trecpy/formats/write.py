@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
@@ -23,18 +24,22 @@ class Writer:
     """
     Writes a file topic by topic, a topic once. As a context manager it writes what is left at the end.
 
-    Raises FormatError: an id that the layout cannot hold. FileError: a library is missing.
+    documents, topics: how many were written; lost: topics without documents, which only JSON can hold
+    Raises FormatError: what the layout cannot hold. FileError: a library is missing.
     """
 
     def __init__(self, file: IO[bytes], layout: str, kind: Kind, name: str) -> None:
         """layout: of columns.LAYOUTS; name: of the file, in messages."""
+        self.documents = self.topics = 0
+        self.lost: list[bytes] = []
+        self._holds_none = layout == "json"
         if layout in ("trec", "msmarco"):
             ranks_only = layout == "msmarco" and kind == "run"
             self._steps = _ranks(file, name) if ranks_only else _trec(file, kind, name)
         elif layout in DELIMITERS:
             self._steps = _delimited(file, layout, kind)
         elif layout == "json":
-            self._steps = _json(file)
+            self._steps = _json(file, name)
         elif layout == "jsonl":
             self._steps = _json_lines(file, kind)
         else:
@@ -43,6 +48,11 @@ class Writer:
 
     def write(self, topic: bytes, docnos: Sequence[bytes], values: Sequence[float], tag: bytes = b"") -> None:
         """Write the documents of a topic, with their levels or scores, in this order."""
+        if not docnos and not self._holds_none:
+            self.lost.append(topic)
+            return
+        self.topics += 1
+        self.documents += len(docnos)
         self._steps[0](topic, docnos, values, tag)
 
     def __enter__(self) -> "Writer":
@@ -131,12 +141,18 @@ def _delimited(file: IO[bytes], layout: str, kind: Kind) -> Steps:
     return write, finish
 
 
-def _json(file: IO[bytes]) -> Steps:
+def _json(file: IO[bytes], name: str) -> Steps:
     begin = b"{"
 
     def write(topic: bytes, docnos: Sequence[bytes], values: Sequence[float], tag: bytes) -> None:
         nonlocal begin
         documents = dict(zip(map(_str, docnos), values, strict=True))
+        if len(documents) < len(docnos):
+            twice = next(docno for docno, count in Counter(docnos).items() if count > 1)
+            raise FormatError(
+                f"{name}: topic {quoted(topic)}: expected a document once, all that a JSON object holds, found "
+                f"{quoted(twice)} twice"
+            )
         file.write(begin + f"{json.dumps(_str(topic))}: {json.dumps(documents)}".encode())
         begin = b",\n "
 

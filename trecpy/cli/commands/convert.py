@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trecpy.cli.main import Streams
     from trecpy.formats.columns import Kind
     from trecpy.formats.source import Source
+    from trecpy.formats.write import Writer
     from trecpy.packed import Documents
 
 DESCRIPTION = """\
@@ -38,6 +39,9 @@ _SUFFIXES = {
     "tsv": "tsv", "csv": "csv", "json": "json", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet",
     "arrow": "arrow", "feather": "arrow", "ipc": "arrow",
 }  # fmt: skip
+
+
+_MOST_NAMES = 10  # of topics, in a warning
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +117,7 @@ def _convert_qrels(
     with _writer(file, layout, "qrels", compression, name) as writer:
         for topic, (begin, end) in zip(topics, pairwise(documents.starts.tolist()), strict=True):
             writer.write(topic, [documents.docno(j) for j in range(begin, end)], levels[begin:end].tolist())
-    return f"{plural(len(levels), 'judgement')} of {plural(len(topics), 'topic')}"
+    return _written(writer, "judgement", name, streams)
 
 
 def _judgements(given: Any, layout: str | None, streams: Streams) -> tuple[Documents, list[bytes], Any]:
@@ -144,7 +148,7 @@ def _convert_run(
 
     with open_run(given, "10.0", options.source_layout) as read:
         blocks = read.blocks()
-        block, done = next(blocks, None), 0
+        block = next(blocks, None)
         while True:
             written: set[bytes] = set()
             with _writer(file, layout, "run", compression, name) as writer:
@@ -157,18 +161,25 @@ def _convert_run(
                         rows = slice(starts[b], starts[b + 1])
                         writer.write(topic, docnos[rows], scores[rows], tag)
                     written.update(block.topics)
-                    done += len(docnos)
                     block = next(blocks, None)
             if block is None:
                 break
             # A topic came back: all are given once more, each whole.
             file.seek(0)
             file.truncate()
-            done = 0
         _say(read.notes, streams)
     if layout == "msmarco":
         _say([f"{name}: holds ranks; the scores are not kept"], streams)
-    return f"{plural(done, 'document')} of {plural(len(written), 'topic')}"
+    return _written(writer, "document", name, streams)
+
+
+def _written(writer: Writer, what: str, name: str, streams: Streams) -> str:
+    """How much was written; what was not is said."""
+    if lost := writer.lost:
+        names = ", ".join(map(quoted, lost[:_MOST_NAMES])) + (", ..." if len(lost) > _MOST_NAMES else "")
+        have = "has no documents and is" if len(lost) == 1 else "have no documents and are"
+        _say([f"{name}: {plural(len(lost), 'topic')} {have} not written, which only JSON could: {names}"], streams)
+    return f"{plural(writer.documents, what)} of {plural(writer.topics, 'topic')}"
 
 
 def _say(notes: Sequence[str], streams: Streams) -> None:
@@ -177,7 +188,7 @@ def _say(notes: Sequence[str], streams: Streams) -> None:
 
 
 @contextmanager
-def _writer(file: IO[bytes], layout: str, kind: Kind, compression: str | None, name: str) -> Iterator[Any]:
+def _writer(file: IO[bytes], layout: str, kind: Kind, compression: str | None, name: str) -> Iterator[Writer]:
     """A writer into `file`, which compresses where that is asked for."""
     from trecpy.formats.source import reason
     from trecpy.formats.write import Writer, compressing
