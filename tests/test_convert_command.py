@@ -332,3 +332,48 @@ def test_topics_without_documents_are_kept_or_said(kind: str, layout: str, tmp_p
         f"warning: {out}: 2 topics have no documents and are not written, which only JSON could: '0', '2'",
         f"{out}: 1 {what} of 1 topic",
     ]
+
+
+@pytest.mark.parametrize("layout", ["trec", "csv", "json", "jsonl"])
+def test_integers_are_scores_or_refused(layout: str) -> None:
+    def of(scores: list[str]) -> tuple[int, list[str]]:
+        raw = _as(layout, scores).replace(b"relevance", b"score")
+        if layout == "trec":
+            raw = b"".join(b"1 Q0 d%d 1 %b t\n" % (row, score.encode()) for row, score in enumerate(scores))
+        outcome = trecpy("convert", "-", "-", "--kind", "run", stdin=raw)
+        return outcome.code, [line.split()[4] for line in outcome.out.decode().splitlines()] or outcome.said
+
+    held = ["0.1", "9007199254740992", "9007199254740994", "-9223372036854775808", "1e300", "0.30000000000000004"]
+    assert of(held) == (0, [repr(float(score)) for score in held])
+    for wrong in ("9007199254740993", "-9007199254740993", "9" * 400):
+        code, (said,) = of(["1", "0.5", wrong])
+        assert code == 2
+        assert f": expected a score that a double holds exactly, found {wrong[:150]}" in said.replace("'", "")
+        assert said.startswith(f"error: standard input:{ {'trec': 3, 'csv': 4, 'json': 1, 'jsonl': 3}[layout] }:")
+
+
+def test_integers_in_columns_are_scores_or_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    for score, code in ((2**53, 0), (2**53 + 1, 2), (2**53 + 2, 0), (-(2**63), 0)):
+        columns = {"qid": ["1", "1"], "docno": ["a", "b"], "score": pa.array([1, score], pa.int64())}
+        parquet.write_table(pa.table(columns), tmp_path / "r.parquet")
+        outcome = trecpy("convert", str(tmp_path / "r.parquet"), "-")
+        assert outcome.code == code
+        assert (code == 2) == ("row 2: expected a score that a double holds exactly" in outcome.said[0])
+
+
+def test_several_tags_become_one_which_is_said(tmp_path: Path) -> None:
+    raw = b"1 Q0 a 1 2.0 x\n1 Q0 b 2 1.0 y\n"
+    outcome = trecpy("convert", "-", "-", stdin=raw)
+    assert outcome.out == raw.replace(b"y", b"x")
+    assert outcome.said[0] == "warning: standard input: has 2 run tags; all lines get 'x': 'x', 'y'"
+    assert len(trecpy("convert", "-", "-", "--tag", "z", stdin=raw).said) == 1
+
+
+@pytest.mark.parametrize("tag", ["", "a b", "a\n"])
+def test_a_tag_is_a_word(tag: str, paths: tuple[str, str]) -> None:
+    outcome = trecpy("convert", paths[1], "-", "--tag", tag)
+    assert (outcome.code, outcome.out) == (1, b"")
+    assert outcome.said[0].startswith("error: --tag: expected a word without blanks, found '")

@@ -20,7 +20,7 @@ from trecpy.formats.tables import read_columns
 from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT
 from trecpy.inputs import Repeated, file_name, records_of
 from trecpy.kernels.dtypes import Integers, Reals
-from trecpy.numbers import is_double, unheld
+from trecpy.numbers import exact_integer, is_double, unheld, unheld_score
 from trecpy.packed import Block, Judgements, Qrels, Records, coded
 from trecpy.protocol import Compat
 from trecpy.text import plural, quoted, shown
@@ -140,42 +140,84 @@ def _levels(columns: Columns, fractions: bool) -> Any:
     return np.asarray(given, np.float64)
 
 
-def _scores(columns: Columns) -> Reals:
-    """float64[N]; integers too large for a double are infinite, as text is that says as much."""
+def _scores(columns: Columns, exact: bool) -> Reals:
+    """
+    float64[N]; integers too large for a double are infinite, as text is that says as much.
+
+    exact: raise FormatError for an integer that no double holds
+    """
+    if exact:
+        for row in _large_integers(columns.values):
+            if not is_double(value := int(columns.values[row])):
+                raise FormatError(f"{columns.where(row)}: {unheld_score(value)}")
     try:
         return np.asarray(columns.values, np.float64)
     except OverflowError:
         return np.array([value if is_double(value) else float(str(value)) for value in columns.values])
 
 
+def _large_integers(values: Any) -> list[int]:
+    """Where integers are of which a double may hold none."""
+    if isinstance(values, np.ndarray) and values.dtype.kind != "O":
+        large = (values > 2**53) | (values < -(2**53)) if values.dtype.kind in "iu" else np.zeros(0, bool)
+        return [int(row) for row in np.flatnonzero(large)]
+    return [row for row, value in enumerate(values) if isinstance(value, int) and abs(value) > 2**53]
+
+
+def check_exact(block: Block, name: str) -> None:
+    """
+    Raise FormatError where a score of a TREC file is an integer that no double holds.
+
+    block: of open_run() with the spans of the score first
+    """
+    for record in np.flatnonzero(~(np.abs(block.scores) < 2.0**53)).tolist():
+        at, size = block.spans[record, 2:4]
+        text = block.data[at : at + size].tobytes()
+        if text.lstrip(b"+-").replace(b".", b"", 1).isdigit():
+            integer = exact_integer(text)
+            if np.isinf(block.scores[record]) or (integer is not None and not is_double(integer)):
+                raise FormatError(f"{name}:{block.line(record)}: {unheld_score(text.decode())}")
+
+
 def open_run(
-    source: Source, compat: Compat, asked: str | None, faults: Faults | None = None, spans: tuple[str, ...] = ()
+    source: Source,
+    compat: Compat,
+    asked: str | None,
+    faults: Faults | None = None,
+    spans: tuple[str, ...] = (),
+    exact: bool = False,
 ) -> "RunReader | TableRun":
     """
     Open a run in any layout, to be read strictly when its blocks are asked for.
 
     asked: a layout, or None; faults: is told of what cannot be read, which is dropped then instead of refused
     spans: columns of a TREC file whose places are kept, as formats.trec.Layout has them
+    exact: refuse integers in a table that no double holds; of a TREC file, see check_exact()
     Raises FileError, FormatError: the layout cannot be told. ParameterError: no such layout.
     """
     layout = layout_of(source, "run", asked)
     if layout in ("trec", "msmarco"):
         columns = replace(RUN_LAYOUT, spans=spans) if layout == "trec" else MSMARCO_LAYOUT
         return RunReader(source, compat, strict=True, layout=columns, faults=faults)
-    return TableRun(source, lambda: read_parts(source, layout, "run", faults=faults), faults)
+    return TableRun(source, lambda: read_parts(source, layout, "run", faults=faults, exact=exact), faults)
 
 
 def read_parts(
-    source: Source, layout: str, kind: Kind, fractions: bool = False, faults: Faults | None = None
+    source: Source,
+    layout: str,
+    kind: Kind,
+    fractions: bool = False,
+    faults: Faults | None = None,
+    exact: bool = False,
 ) -> Iterator[Part]:
     """
     Yield the rows of a table, packed, with their scores, or levels as packed.coded() takes them.
 
-    faults: is told of rows that cannot be read, which are dropped
+    faults: is told of rows that cannot be read, which are dropped; exact: as open_run() has it
     """
     beyond, fraction = "", False  # the first level that no double holds; is there one that only a double holds?
     for columns in read_columns(source, layout, kind, faults):
-        values = _levels(columns, fractions) if kind == "qrels" else _scores(columns)
+        values = _levels(columns, fractions) if kind == "qrels" else _scores(columns, exact)
         if kind == "qrels":
             fraction = fraction or values.dtype.kind == "f"
             if values.dtype.kind == "i" and not beyond:

@@ -55,6 +55,11 @@ def is_double(value: int | float) -> bool:
         return False
 
 
+def unheld_score(value: object) -> str:
+    """What is said of a score, an integer, for which there is none."""
+    return f"expected a score that a double holds exactly, found {described(value)}"
+
+
 def unheld(value: object) -> str:
     """What is said of a level for which there is none."""
     return f"expected a level that 64 bits or, beside fractions, a double holds exactly, found {described(value)}"

@@ -12,6 +12,7 @@ from trecpy.text import described, quoted
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|\s*[+-]?(?i:inf(inity)?)\s*", re.ASCII)
 _MOST_DIGITS = 400  # more than any double has; Python's int() refuses very many
+_MOST_READ = 4000  # digits that Python's int() takes, whatever its version
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 
 
@@ -85,6 +86,8 @@ class Sieve:
                 except ValueError:
                     continue
                 if not any(number != number for number in numbers) and (read is int or kind == "run"):
+                    if read is float and max(map(abs, numbers), default=0.0) >= 2**53:  # some doubles are no integers
+                        numbers = [_exact(text, number) for text, number in zip(texts, numbers, strict=True)]
                     return numbers
         numbers = [_number(text, kind) if _NUMBER.fullmatch(text) else 0 for text in texts]
         for row, text in enumerate(texts):
@@ -114,6 +117,13 @@ def wanted(kind: Kind) -> str:
 
 def _number(text: str, kind: Kind) -> int | float:
     return int(text) if kind == "qrels" and _INTEGER.fullmatch(text) and len(text) < _MOST_DIGITS else float(text)
+
+
+def _exact(text: str, number: float) -> int | float:
+    """A number that was read, as the integer that it is in text."""
+    if abs(number) < 2**53 or len(text) >= _MOST_READ or not _INTEGER.fullmatch(text):
+        return number
+    return int(text)
 
 
 def _without(where: str, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Write the judgements or the run in IN to OUT, in the layout and compression that OUT's name says. Ids and scores are
-kept exactly: a score is written as the shortest decimal that reads back to the same double, a level that no double or
-64 bit integer holds is refused. A run keeps the order of its documents; ranks are those by score. OUT appears when all
-of it is written; it cannot be IN."""
+kept exactly: a score is written as the shortest decimal that reads back to the same double, and refused where it is an
+integer that no double holds, as is a level that no double or 64 bit integer holds. A run keeps the order of its
+documents; ranks are those by score. Only TREC's layout has run tags, one for a run here. OUT appears when all of it is
+written; it cannot be IN."""
 EXAMPLES = """\
   trecpy convert run.trec run.parquet
   trecpy convert run.trec.gz run.json.zst
@@ -41,7 +43,7 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
-_MOST_NAMES = 10  # of topics, in a warning
+_MOST_NAMES = 10  # in a warning
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LAYOUT",
         help=f"of OUT (default: by its suffix: none or {', '.join(filter(None, _SUFFIXES))}, then gz, bz2, xz or zst)",
     )
-    add("--tag", help="run tag of a TREC run (default: that of IN, else trecpy)")
+    add("--tag", help="run tag of a TREC run (default: that of IN's first line, else trecpy)")
 
 
 def run(options: argparse.Namespace, streams: Streams) -> int:
@@ -74,6 +76,8 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
             f"{shown(options.target)}: expected a name without suffix, or with one of "
             f"{', '.join(filter(None, _SUFFIXES))}, before gz, bz2, xz or zst; found {quoted(suffix)}: say --to LAYOUT"
         )
+    if options.tag is not None and not re.fullmatch(r"[^\0\t-\r ]+", options.tag):
+        raise UsageError(f"--tag: expected a word without blanks, found {quoted(options.tag)}")
     _refuse_in_place(options.source, options.target, streams)
     name = "standard output" if options.target == "-" else shown(options.target)
     with ExitStack() as opened:
@@ -144,17 +148,22 @@ def _convert_run(
     given: Any, options: argparse.Namespace, layout: str, compression: str | None, file: IO[bytes], name: str,
     streams: Streams,
 ) -> str:  # fmt: skip
-    from trecpy.files import open_run
+    from trecpy.files import check_exact, open_run
 
-    with open_run(given, "10.0", options.source_layout) as read:
+    with open_run(given, "10.0", options.source_layout, spans=("score", "tag"), exact=True) as read:
+        tags: dict[bytes, None] = {} if options.tag is None else {os.fsencode(options.tag): None}
         blocks = read.blocks()
         block = next(blocks, None)
         while True:
             written: set[bytes] = set()
             with _writer(file, layout, "run", compression, name) as writer:
                 while block is not None and written.isdisjoint(block.topics):
-                    tag = os.fsencode(options.tag) if options.tag is not None else read.tag
                     raw, starts = block.data.tobytes(), block.starts.tolist()
+                    if block.spans.shape[1] > 2:  # a TREC file's
+                        check_exact(block, given.name)
+                        if options.tag is None:
+                            tags.update((raw[at : at + size], None) for at, size in block.spans[:, 4:6].tolist())
+                    tag = next(iter(tags), b"")
                     docnos = [raw[at : at + size] for at, size in block.spans[:, :2].tolist()]
                     scores = block.scores.tolist()
                     for b, topic in enumerate(block.topics):
@@ -168,17 +177,27 @@ def _convert_run(
             file.seek(0)
             file.truncate()
         _say(read.notes, streams)
+    if len(tags) > 1 and layout == "trec":
+        _say(
+            [f"{given.name}: has {plural(len(tags), 'run tag')}; all lines get {quoted(tag)}: {_some(list(tags))}"],
+            streams,
+        )
     if layout == "msmarco":
         _say([f"{name}: holds ranks; the scores are not kept"], streams)
     return _written(writer, "document", name, streams)
 
 
+def _some(names: list[bytes]) -> str:
+    return ", ".join(map(quoted, names[:_MOST_NAMES])) + (", ..." if len(names) > _MOST_NAMES else "")
+
+
 def _written(writer: Writer, what: str, name: str, streams: Streams) -> str:
     """How much was written; what was not is said."""
     if lost := writer.lost:
-        names = ", ".join(map(quoted, lost[:_MOST_NAMES])) + (", ..." if len(lost) > _MOST_NAMES else "")
         have = "has no documents and is" if len(lost) == 1 else "have no documents and are"
-        _say([f"{name}: {plural(len(lost), 'topic')} {have} not written, which only JSON could: {names}"], streams)
+        _say(
+            [f"{name}: {plural(len(lost), 'topic')} {have} not written, which only JSON could: {_some(lost)}"], streams
+        )
     return f"{plural(writer.documents, what)} of {plural(writer.topics, 'topic')}"
 
 
