@@ -6,6 +6,7 @@ import io
 import lzma
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -121,12 +122,29 @@ def test_an_error_in_a_line_names_the_line_of_the_plain_text() -> None:
 
 @pytest.mark.parametrize(
     ("head", "what"),
-    [(b"PK\x03\x04", "a zip archive"), (b"\x1f\x9d", "made by 'compress' (.Z)"), (b"\x04\x22\x4d\x18", "LZ4")],
-)
+    [(b"PK\x03\x04", "a zip archive"), (b"\x1f\x9d", "made by 'compress' (.Z)"), (b"\x04\x22\x4d\x18", "LZ4"),
+     (lzma.compress(b"1 0 a 1\n", lzma.FORMAT_ALONE), "LZMA (.lzma)"),
+     (b"FEA1\0\0\0\0", "Feather V1, which Arrow's files have replaced")],
+)  # fmt: skip
 def test_what_cannot_be_read_is_named(head: bytes, what: str) -> None:
     with pytest.raises(FormatError) as raised:
         read(io.BytesIO(head + b"1 0 a 1\n"))
     assert str(raised.value) == f"file: expected plain text, gzip, bzip2, xz or zstandard, found {what}"
+
+
+@pytest.mark.parametrize("name", ["a", "qrels.dev.tsv"])
+@pytest.mark.parametrize("kind", ["", *COMPRESS])
+@pytest.mark.parametrize("pipe", [False, True])
+def test_a_tar_archive_is_named(name: str, kind: str, pipe: bool) -> None:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        member = tarfile.TarInfo(name)
+        member.size = 8
+        tar.addfile(member, io.BytesIO(b"1 0 a 1\n"))
+    raw = COMPRESS[kind](archive.getvalue()) if kind else archive.getvalue()
+    with pytest.raises(FormatError) as raised:
+        read(Pipe(raw, 7) if pipe else io.BytesIO(raw))
+    assert str(raised.value).endswith(", found a tar archive: unpack it")
 
 
 def test_a_topic_may_begin_as_bzip2_does() -> None:

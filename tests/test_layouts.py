@@ -277,6 +277,16 @@ def test_a_damaged_columnar_file_is_an_answer_or_a_clear_error(kind: str) -> Non
     assert {line == "read" for line in said} == {True, False}
 
 
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le"])
+@pytest.mark.parametrize(
+    "raw", ['{"1": {"a": 0.5}}', '{"qid": "1", "docno": "a", "score": 1}', "qid,docno,score\n1,a,1\n"]
+)
+@pytest.mark.parametrize("layout", [None, "json", "jsonl", "csv"])
+def test_utf_16_is_named(code: str, raw: str, layout: str | None) -> None:
+    with pytest.raises(FormatError, match=r"^run:1: expected text in UTF-8, found UTF-16$"):
+        run_of(raw.encode(code), layout)
+
+
 def test_only_the_needed_columns_of_parquet_are_read() -> None:
     raw = _table(text=["x" * 1000], query_id=[7], doc_id=["a"], rank=[3])
     assert run_of(raw) == {b"7": {b"a": -3.0}}

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from trecpy.errors import FileError, FormatError
 
-HEAD = 10  # bytes that tell every compression
+HEAD = 262  # bytes that tell every compression, and a tar archive
 PIECE = 1 << 16  # compressed bytes at a time: what is behind the end of a member is copied once a member
 _XZ_MEMORY = 1 << 28  # `xz -9` takes 1 << 26
 
@@ -107,7 +107,10 @@ _NOT_READ = {
     b"\x1f\x9d": "made by 'compress' (.Z)",
     b"\x04\x22\x4d\x18": "LZ4",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"\x5d\0\0": "LZMA (.lzma)",
+    b"FEA1\0\0\0\0": "Feather V1, which Arrow's files have replaced",
 }
+_TAR = b"ustar"  # at its end of HEAD
 
 
 def compression_of(head: bytes, name: str) -> Compression | None:
@@ -119,9 +122,11 @@ def compression_of(head: bytes, name: str) -> Compression | None:
     for magic, compression in _MAGIC.items():
         if head.startswith(magic):
             return compression
-    for magic, what in _NOT_READ.items():
-        if head.startswith(magic):
-            raise FormatError(f"{name}: expected plain text, gzip, bzip2, xz or zstandard, found {what}")
+    what = next((what for magic, what in _NOT_READ.items() if head.startswith(magic)), "")
+    if head[HEAD - len(_TAR) : HEAD] == _TAR:
+        what = "a tar archive: unpack it"
+    if what:
+        raise FormatError(f"{name}: expected plain text, gzip, bzip2, xz or zstandard, found {what}")
     return None
 
 

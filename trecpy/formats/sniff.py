@@ -18,7 +18,7 @@ from trecpy.formats.columns import (
     Kind,
     header,
 )
-from trecpy.formats.source import BOM, Source
+from trecpy.formats.source import BOM, Source, refuse_utf16
 from trecpy.numbers import strtod, strtol
 from trecpy.text import described, quoted
 
@@ -39,6 +39,7 @@ def kind_of(source: Source, layout: str | None = None) -> Kind | None:
     binary = layout if layout in _BINARY.values() else _binary_layout(head)
     if binary is not None:
         return _kind_by_names(column_names(source, binary))
+    refuse_utf16(source)
     head = head.removeprefix(BOM)
     if head.lstrip()[:1] == b"{" and _json_layout(head.lstrip()) == "json":
         return _kind_of_json(head)
@@ -110,6 +111,7 @@ def layout_of(source: Source, kind: Kind, asked: str | None) -> str:
     head = source.peek(_SIZE)
     if (binary := _binary_layout(head)) is not None:
         return binary
+    refuse_utf16(source)
     text = head.removeprefix(BOM).lstrip()
     if re.match(rb'\{\s*(["}]|$)', text):
         return _json_layout(text)

@@ -24,8 +24,21 @@ _MOST_EXPANSION = 100
 
 def is_utf16(head: bytes) -> bool:
     """Is this the beginning of text in UTF-16 or UTF-32? Windows writes such files."""
-    marked = head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in head
-    return marked or (len(head) > 1 and not (any(head[1:64:2]) and any(head[:64:2])))
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return b"\0" in head
+    some = head[: min(len(head), 64) // 4 * 4] or head[: len(head) // 2 * 2]
+    # Without a mark: every second byte, or three of four, are NUL, and no other one.
+    return any(
+        len(some) >= size and all(some[place::size]) and some.count(0) * size == len(some) * (size - 1)
+        for size in (2, 4)
+        for place in range(size)
+    )
+
+
+def refuse_utf16(source: "Source") -> None:
+    """Raise FormatError for text in UTF-16, in which nothing is found that tells a layout."""
+    if is_utf16(source.peek(64)):
+        raise FormatError(f"{source.name}:1: expected text in UTF-8, found UTF-16")
 
 
 class ByteStream(Protocol):

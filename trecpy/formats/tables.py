@@ -16,7 +16,7 @@ from trecpy.formats.arrow import arrow_columns, parquet_columns
 from trecpy.formats.columns import DELIMITERS, ROWS, Columns, Kind, column_places
 from trecpy.formats.faults import Faults, Place
 from trecpy.formats.sieve import Sieve
-from trecpy.formats.source import Bytes, Source
+from trecpy.formats.source import Bytes, Source, refuse_utf16
 from trecpy.text import described, quoted, shown
 
 _PIECE = 1 << 22  # characters of JSON at a time
@@ -39,6 +39,7 @@ def read_columns(source: Source, layout: str, kind: Kind, faults: Faults | None 
 
 def _text(source: Source) -> tuple[io.TextIOWrapper, Bytes]:
     """Text in which bytes that are no UTF-8 are kept, and a byte order mark is not; and what it is read from."""
+    refuse_utf16(source)
     raw = Bytes(source)
     return io.TextIOWrapper(io.BufferedReader(raw, 1 << 18), "utf-8-sig", "surrogateescape", newline=""), raw
 
