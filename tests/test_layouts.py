@@ -1,5 +1,6 @@
 """Files in every layout: told by their first lines, read as what was written, and refused with the place."""
 
+import csv
 import io
 import json
 import subprocess
@@ -150,6 +151,9 @@ def test_memory_of_a_table_does_not_grow_with_its_topics() -> None:
         (b'{"qid": 1, "docno": 7, "score": 1}\n', {b"1": {b"7": 1.0}}),
         (b'{"qid": "1", "docno": "caf\\u00e9", "score": -Infinity}', {b"1": {"café".encode(): -np.inf}}),
         (b'{"1": {"a": -1%b, "b": 0.5}}' % (b"0" * 400), {b"1": {b"a": -np.inf, b"b": 0.5}}),
+        (b'{"qid": "a:b", "docno": "c", "score": 1}', {b"a:b": {b"c": 1.0}}),
+        (b'{"qid": "1", "docno": "a", "score": 1, "more": {"docno": 2}}', {b"1": {b"a": 1.0}}),
+        (b'qid,docno,score,text\n1,a,1,"' + b"x" * 200_000 + b'"\n', {b"1": {b"a": 1.0}}),
         (b"{}", {}),
         (b'{"0": {}, "1": {"a": 1.0}, "2": {}}', {b"0": {}, b"1": {b"a": 1.0}, b"2": {}}),
     ],
@@ -199,7 +203,14 @@ def test_pairs_without_levels_that_come_twice_count_once_and_are_told() -> None:
         (b'{"1": {"a": "x"}}', "run:1: topic '1': expected a score, a number, found 'x'"),
         (b'{"1": {"a": true}}', "run:1: topic '1': expected a score, a number, found True"),
         (b'{"0": {"a": 1},\n "1": {"a": NaN}}', "run:2: topic '1': expected a score, a number, found nan"),
-        (b'{"1": {"a": 1},\n "1": {"b": 1}}', "run:2: expected a topic, once, found '1'"),
+        (b'{"1": {"a": 1},\n "1": {"b": 1}}', "run:2: expected each topic once, found '1' again"),
+        (b'{"1": {"a": 1},\n "": {"b": 1}}', "run:2: expected a topic, found an empty string"),
+        (b'{"1": {"a": 1},\n 2: {"b": 1}}', "run:2: expected a topic, a string, found '2'"),
+        (b'{"qid": "1", "docno": "a", "score": 1}\n{"qid": "1", "docno": "b", "score": 1, "score": 2}\n',
+         "run:2: expected a JSON object, found '{\"qid\": \"1\", \"docno\": \"b\", \"score\": 1, \"score\": 2}' "
+         "('score' is there twice)"),
+        (b'qid,docno,score,text\n1,a,1,"x\ny"\n1,b,1,"x\n\n1,c,1,\n', "run:4: expected the end of a field in quotes, "
+         "found the end of the file: a quote in this row is left open"),
         (b'{"1": {"a": 1}', "run:1: expected , or }, found the end of the file"),
         (b'{"1": {"a": 1}} x', "run:1: expected the end of the file, found 'x'"),
         (b'{"1": {"a": 1, }}', "run:1: expected JSON, found "),
@@ -285,6 +296,15 @@ def test_a_damaged_columnar_file_is_an_answer_or_a_clear_error(kind: str) -> Non
 def test_utf_16_is_named(code: str, raw: str, layout: str | None) -> None:
     with pytest.raises(FormatError, match=r"^run:1: expected text in UTF-8, found UTF-16$"):
         run_of(raw.encode(code), layout)
+
+
+def test_the_limit_of_fields_is_put_back() -> None:
+    before = csv.field_size_limit(1000)
+    try:
+        assert run_of(b'qid,docno,score,text\n1,a,1,"' + b"x" * 5000 + b'"\n') == {b"1": {b"a": 1.0}}
+        assert csv.field_size_limit() == 1000
+    finally:
+        csv.field_size_limit(before)
 
 
 def test_only_the_needed_columns_of_parquet_are_read() -> None:

@@ -5,6 +5,8 @@ import io
 import itertools
 import json
 import re
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NoReturn
@@ -47,24 +49,59 @@ def _text(source: Source) -> tuple[io.TextIOWrapper, Bytes]:
 # Separated by commas or tabs
 
 
+class _LongFields:
+    """
+    While it is entered, by any number of threads, fields of CSV may have any length.
+
+    The limit of Python's module is one for a process, and 131,072 characters; it is put back.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._entered, self._before = threading.Lock(), 0, 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._entered:
+                self._before = csv.field_size_limit(2**31 - 1)  # the largest of C's long, where that has 32 bits
+            self._entered += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._entered -= 1
+            if not self._entered:
+                csv.field_size_limit(self._before)
+
+
+_LONG_FIELDS = _LongFields()
+
+
 def _delimited(source: Source, delimiter: str, kind: Kind, faults: Faults | None) -> Iterator[Columns]:
     text, raw = _text(source)
     rows = csv.reader(text, delimiter=delimiter, strict=True)
 
-    def some(count: int) -> list[list[str]]:
+    def some(count: int, line: int) -> list[list[str]]:
+        """The next rows, which begin in a line."""
         raw.held = 0
+        found: list[list[str]] = []
         try:
-            return list(itertools.islice(rows, count))
+            with _LONG_FIELDS:
+                found.extend(itertools.islice(rows, count))
         except csv.Error as error:
-            raise FormatError(f"{source.name}:{rows.line_num}: {shown(str(error))}") from None
+            if str(error) != "unexpected end of data":
+                raise FormatError(f"{source.name}:{rows.line_num}: {shown(str(error))}") from None
+            raise FormatError(
+                f"{source.name}:{_line(found, line, len(found))}: expected the end of a field in quotes, found the end "
+                "of the file: a quote in this row is left open"
+            ) from None
+        return found
 
-    names = some(1)
+    names = some(1, 1)
     if not names:
         raise FileError(f"{source.name}: is empty: expected a header that names the columns")
     places = column_places(names[0], kind, f"{source.name}:1")
     width = len(names[0])
     line = rows.line_num + 1  # at which the rows below begin
-    while chunk := some(ROWS):
+    while chunk := some(ROWS, line):
         counter = _counter(chunk, line)
         line = rows.line_num + 1
         if set(map(len, chunk)) != {width}:
@@ -150,22 +187,36 @@ def _field(objects: list[dict[str, Any]], name: str, sieve: Sieve) -> list[Any]:
 
 def _objects(lines: list[str], sieve: Sieve) -> list[dict[str, Any]]:
     """All lines at once, which is faster; one at a time where that goes wrong. What is told to be wrong is empty."""
-    try:
-        objects = json.loads(f"[{','.join(lines)}]")
-        if len(objects) == len(lines) and set(map(type, objects)) == {dict}:
+    text = f"[{','.join(lines)}]"
+    for hook in (None, _of_pairs):
+        try:
+            objects = json.loads(text, object_pairs_hook=hook)
+        except (ValueError, RecursionError):
+            break
+        if len(objects) != len(lines) or set(map(type, objects)) != {dict}:
+            break
+        # No more colons than keys: none hides another one. With colons in strings each object must be looked at.
+        if hook is not None or text.count(":") == sum(map(len, objects)):
             return objects  # type: ignore[no-any-return]
-    except (ValueError, RecursionError):
-        pass
     objects = []
     for row, line in enumerate(lines):
         try:
-            found, why = json.loads(line), ""
+            found, why = json.loads(line, object_pairs_hook=_of_pairs), ""
         except (ValueError, RecursionError) as error:
             found, why = None, f" ({error})"
         if type(found) is not dict:
-            sieve.refuse(row, "a JSON object", quoted(line) + why)
+            sieve.refuse(row, "a JSON object", quoted(line.strip()) + why)
         objects.append(found if type(found) is dict else {})
     return objects
+
+
+def _of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object. Raises ValueError: a key is there twice, of which a dict would have the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"{quoted(twice)} is there twice")
+    return found
 
 
 class _JSON:
@@ -252,8 +303,13 @@ def _json(source: Source, kind: Kind, faults: Faults | None) -> Iterator[Columns
             faults.repeated(Place(partial("line {}".format, line), f"topic {quoted(name)}".encode()))
             if name in held.names:
                 yield held.taken()
-        elif not isinstance(name, str) or name in seen or not name:
-            text.refuse("a topic, once", name if isinstance(name, str) else described(name))
+        elif not isinstance(name, str):
+            text.refuse("a topic, a string", described(name))
+        elif name in seen or not name:
+            found = f"{quoted(name)} again" if name else "an empty string"
+            raise FormatError(
+                f"{source.name}:{line}: expected {'each topic once' if name else 'a topic'}, found {found}"
+            )
         seen.add(name)
         text.symbol(":")
         documents = text.value()

@@ -148,7 +148,7 @@ def _json(file: IO[bytes], name: str) -> Steps:
         nonlocal begin
         documents = dict(zip(map(_str, docnos), values, strict=True))
         if len(documents) < len(docnos):
-            twice = next(docno for docno, count in Counter(docnos).items() if count > 1)
+            twice = Counter(docnos).most_common(1)[0][0]
             raise FormatError(
                 f"{name}: topic {quoted(topic)}: expected a document once, all that a JSON object holds, found "
                 f"{quoted(twice)} twice"
