@@ -171,6 +171,10 @@ def test_a_run_is_told_and_read(raw: bytes, table: Table) -> None:
         (b'{"1": {"a": 1}, "2": {}}', {b"1": {b"a": 1}, b"2": {}}),
         (b'{"query_id": "1", "doc_id": "a", "relevance": 3}\n\n', {b"1": {b"a": 3}}),
         (b"# judged by hand\n1 0 a 1\n", {b"1": {b"a": 1}}),
+        (
+            b"1 0 a 1.0\n1 0 b -2.\n1 0 c 1e1\n1 0 d 9007199254740993.0\n1 0 e -0.0\n1 0 f 2\n",
+            {b"1": {b"a": 1, b"b": -2, b"c": 10, b"d": 2**53 + 1, b"e": 0, b"f": 2}},
+        ),
     ],
 )
 def test_judgements_are_told_and_read(raw: bytes, table: Table) -> None:
@@ -235,6 +239,10 @@ def test_a_bad_run_is_one_clear_line(raw: bytes, message: str) -> None:
     ("raw", "message"),
     [
         (b"qid,docno,level\n1,a,0.5\n", "qrels:2: expected an integer level, found 0.5"),
+        (b"1 0 a 1.0\n1 0 b 0.9\n", "qrels:2: column 4 (level): expected an integer, found '0.9'; gains='float'"),
+        (b"1 0 a 1.0x\n", "qrels:1: column 4 (level): expected an integer, found '1.0x'"),
+        (b"1 0 a 9223372036854775808.0\n", "qrels:1: column 4 (level): expected an integer, found '922337203685477580"),
+        (b"1 0 a 0x10\n", "qrels:1: column 4 (level): expected an integer, found '0x10'"),
         (b"1 a 1\n", "qrels:1: expected lines of 'topic iter docno level', found 3 columns: '1 a 1'; what are"),
         (b'{"1": ["a"]}', "qrels:1: expected documents of topic '1', an object, found"),
         (b"qid,docno,level\n1,a,1\n1,a,1\n", "qrels: topic '1': expected a document once, found 'a' twice"),
