@@ -159,6 +159,19 @@ def test_a_file_is_not_converted_onto_itself(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.json", "link.json", "run.json"]
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_a_link_stays_and_its_file_is_written(there: bool, paths: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    real, link = tmp_path / "folder" / "real", tmp_path / "link.txt"
+    if there:
+        real.write_text("as it was")
+    link.symlink_to(Path("folder") / "real")
+    assert trecpy("convert", paths[1], str(link)).said == [f"{link}: 3 documents of 2 topics"]
+    assert link.is_symlink()
+    assert real.read_bytes() == RUN
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["real"]
+
+
 def test_standard_streams_and_pipes(paths: tuple[str, str], tmp_path: Path) -> None:
     assert trecpy("convert", "-", "-", stdin=QRELS).out == QRELS
     os.mkfifo(tmp_path / "in")

@@ -29,7 +29,11 @@ def of_name(path: str) -> tuple[str, str | None]:
 
 @contextmanager
 def target(path: str, streams: Streams) -> Iterator[IO[bytes]]:
-    """A file to write, which takes the place of `path` at the end; what is no regular file gets the bytes then."""
+    """
+    A file to write, which takes the place of `path` at the end, or of the file that it links to.
+
+    What is no regular file gets the bytes then.
+    """
     from trecpy.formats.source import reason
 
     try:
@@ -45,11 +49,12 @@ def target(path: str, streams: Streams) -> Iterator[IO[bytes]]:
                     with open(path, "wb") as out:
                         shutil.copyfileobj(spool, out)
             return
-        beside = f"{path}.{os.getpid()}.part"
+        real = os.path.realpath(path)
+        beside = f"{real}.{os.getpid()}.part"
         try:
             with open(beside, "x+b") as file:
                 yield file
-            os.replace(beside, path)
+            os.replace(beside, real)
         finally:
             if os.path.exists(beside):
                 os.unlink(beside)
