@@ -64,6 +64,7 @@ def test_numpy_is_not_loaded_for_help(arguments: list[str]) -> None:
 
 def test_public_names_are_listed() -> None:
     assert sorted(trecpy.__all__) == trecpy.__all__
+    assert dir(trecpy) == trecpy.__all__
     assert all(hasattr(trecpy, name) for name in trecpy.__all__)
 
 

@@ -72,7 +72,7 @@ class Qrels:
         """
         Read a path, a binary file, or "irds:NAME", strictly.
 
-        layout: one of formats.columns.LAYOUTS, or None: the first lines tell
+        layout: trec, msmarco, beir, tsv, csv, json, jsonl, parquet or arrow; None: the first lines tell
         form: as trec_eval's -R has it: "qrels", "qrels_jg", "prefs", "qrels_prefs"; compat: 9.0.8 knows no comments
         fractions: levels may be fractions. Raises FileError, FormatError, InputError.
         """
@@ -178,7 +178,8 @@ class Run:
         """
         Read a path or a binary file, strictly.
 
-        compat: 9.0.8 knows no comments; layout: one of formats.columns.LAYOUTS, or None: the first lines tell
+        compat: 9.0.8 knows no comments
+        layout: trec, msmarco, beir, tsv, csv, json, jsonl, parquet or arrow; None: the first lines tell
         Raises FileError, FormatError.
         """
         with open_run(_source(file, "run"), Protocol(compat=compat).compat, layout) as reader:
