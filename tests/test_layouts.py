@@ -306,6 +306,29 @@ def test_utf_16_is_named(code: str, raw: str, layout: str | None) -> None:
         run_of(raw.encode(code), layout)
 
 
+@pytest.mark.parametrize(
+    ("line", "lines", "place"), [(b"1 0 a 1\n", 600_000, "source.bytearray"), (b"qid,docno\n", 1, "tables.csv")]
+)
+def test_a_file_that_takes_too_much_memory_is_named(
+    line: bytes, lines: int, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(size: int) -> bytearray:
+        if size > 5 << 20:
+            raise MemoryError
+        return bytearray(size)
+
+    class NoMemory:
+        Error = csv.Error
+
+        @property
+        def reader(self) -> None:
+            raise MemoryError
+
+    monkeypatch.setattr(f"trecpy.formats.{place}", fails if "byte" in place else NoMemory(), raising=False)
+    with pytest.raises(FileError, match=r"^qrels: cannot be read: it needs more memory than there is$"):
+        qrels_of(line * lines)
+
+
 def test_the_limit_of_fields_is_put_back() -> None:
     before = csv.field_size_limit(1000)
     try:

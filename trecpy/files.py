@@ -15,7 +15,7 @@ from trecpy.formats.judgements import read_judgements, read_trec_levels
 from trecpy.formats.oddities import Oddities
 from trecpy.formats.runs import RunReader
 from trecpy.formats.sniff import layout_of
-from trecpy.formats.source import Source, byte_lines
+from trecpy.formats.source import Source, byte_lines, no_memory
 from trecpy.formats.tables import read_columns
 from trecpy.formats.trec import MSMARCO_LAYOUT, RUN_LAYOUT
 from trecpy.inputs import Repeated, file_name, records_of
@@ -216,17 +216,20 @@ def read_parts(
     faults: is told of rows that cannot be read, which are dropped; exact: as open_run() has it
     """
     beyond, fraction = "", False  # the first level that no double holds; is there one that only a double holds?
-    for columns in read_columns(source, layout, kind, faults):
-        values = _levels(columns, fractions) if kind == "qrels" else _scores(columns, exact)
-        if kind == "qrels":
-            fraction = fraction or values.dtype.kind == "f"
-            if values.dtype.kind == "i" and not beyond:
-                large = np.flatnonzero((values > 2**53) | (values < -(2**53))).tolist()
-                row = next((row for row in large if not is_double(int(values[row]))), None)
-                beyond = "" if row is None else f"{columns.where(row)}: {unheld(int(values[row]))}"
-            if beyond and fraction:
-                raise FormatError(beyond)
-        yield _packed(columns, source.name), values
+    try:
+        for columns in read_columns(source, layout, kind, faults):
+            values = _levels(columns, fractions) if kind == "qrels" else _scores(columns, exact)
+            if kind == "qrels":
+                fraction = fraction or values.dtype.kind == "f"
+                if values.dtype.kind == "i" and not beyond:
+                    large = np.flatnonzero((values > 2**53) | (values < -(2**53))).tolist()
+                    row = next((row for row in large if not is_double(int(values[row]))), None)
+                    beyond = "" if row is None else f"{columns.where(row)}: {unheld(int(values[row]))}"
+                if beyond and fraction:
+                    raise FormatError(beyond)
+            yield _packed(columns, source.name), values
+    except MemoryError:
+        raise no_memory(source.name) from None
 
 
 class TableRun:

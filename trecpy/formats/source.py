@@ -63,6 +63,11 @@ def reason(error: Exception) -> str:
     return text[:1].lower() + text[1:]
 
 
+def no_memory(name: str) -> FileError:
+    """The error for a file that takes more memory than there is."""
+    return FileError(f"{name}: cannot be read: it needs more memory than there is")
+
+
 class Source:
     """
     A stream that can be read once, or twice where `twice` asks for that; what is compressed is read decompressed.
@@ -345,7 +350,10 @@ class Lines:
         if room <= self._room:
             return
         self.source.check_held(room)
-        larger = bytearray(_rounded(room))
+        try:
+            larger = bytearray(_rounded(room))
+        except MemoryError:
+            raise no_memory(self.source.name) from None
         larger[: self.stop] = self._buffer[: self.stop]
         self._set(larger)
 
