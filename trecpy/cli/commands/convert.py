@@ -161,7 +161,7 @@ def _convert_run(
                     raw, starts = block.data.tobytes(), block.starts.tolist()
                     if block.spans.shape[1] > 2:  # a TREC file's
                         check_exact(block, given.name)
-                        if options.tag is None:
+                        if options.tag is None and layout == "trec":
                             tags.update((raw[at : at + size], None) for at, size in block.spans[:, 4:6].tolist())
                     tag = next(iter(tags), b"")
                     docnos = [raw[at : at + size] for at, size in block.spans[:, :2].tolist()]
@@ -177,7 +177,7 @@ def _convert_run(
             file.seek(0)
             file.truncate()
         _say(read.notes, streams)
-    if len(tags) > 1 and layout == "trec":
+    if len(tags) > 1:
         _say(
             [f"{given.name}: has {plural(len(tags), 'run tag')}; all lines get {quoted(tag)}: {_some(list(tags))}"],
             streams,
