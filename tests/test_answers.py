@@ -334,6 +334,10 @@ def test_options_that_cannot_be(files: tuple[str, str], options: list[str], said
         ("", "expected lines of JSON, found none"),
         ("{", ":1: expected a JSON object, found '{'"),
         ("[1]", ":1: expected a JSON object, found [1]"),
+        (
+            '{"id": 1, "text": "a", "text": "b"}',
+            ':1: expected a JSON object, found \'{"id": 1, "text": "a", "text": "b"}\' (\'text\' is there twice)',
+        ),
         ('{"id": 1, "text": "a"}\n{"text": "b"}', ":2: expected ids in all lines or in none"),
         ('{"id": 1, "text": "a"}\n{"id": "1", "text": "b"}', ":2: expected each id once, found '1' again"),
         ('{"id": 1.5, "text": "a"}', ":1: id: expected a string or an integer, found 1.5"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trecpy.errors import FormatError
+from trecpy.formats.pairs import of_pairs
 from trecpy.formats.source import Source, read_lines
 from trecpy.text import described, quoted
 
@@ -45,8 +46,8 @@ def read_answers(file: str | Source, names: tuple[str, ...], several: bool) -> T
             continue
         where = f"{name}:{number}"
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:  # no UTF-8 among them
+            record = json.loads(line, object_pairs_hook=of_pairs)
+        except (ValueError, RecursionError) as error:  # no UTF-8, and a key twice, among them
             raise FormatError(f"{where}: expected a JSON object, found {quoted(line)} ({error})") from None
         if not isinstance(record, dict):
             raise FormatError(f"{where}: expected a JSON object, found {described(record)}")

@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NoReturn
@@ -17,6 +16,7 @@ from trecpy.errors import FileError, FormatError
 from trecpy.formats.arrow import arrow_columns, parquet_columns
 from trecpy.formats.columns import DELIMITERS, ROWS, Columns, Kind, column_places
 from trecpy.formats.faults import Faults, Place
+from trecpy.formats.pairs import of_pairs
 from trecpy.formats.sieve import Sieve
 from trecpy.formats.source import Bytes, Source, refuse_utf16
 from trecpy.text import described, quoted, shown
@@ -188,7 +188,7 @@ def _field(objects: list[dict[str, Any]], name: str, sieve: Sieve) -> list[Any]:
 def _objects(lines: list[str], sieve: Sieve) -> list[dict[str, Any]]:
     """All lines at once, which is faster; one at a time where that goes wrong. What is told to be wrong is empty."""
     text = f"[{','.join(lines)}]"
-    for hook in (None, _of_pairs):
+    for hook in (None, of_pairs):
         try:
             objects = json.loads(text, object_pairs_hook=hook)
         except (ValueError, RecursionError):
@@ -201,22 +201,13 @@ def _objects(lines: list[str], sieve: Sieve) -> list[dict[str, Any]]:
     objects = []
     for row, line in enumerate(lines):
         try:
-            found, why = json.loads(line, object_pairs_hook=_of_pairs), ""
+            found, why = json.loads(line, object_pairs_hook=of_pairs), ""
         except (ValueError, RecursionError) as error:
             found, why = None, f" ({error})"
         if type(found) is not dict:
             sieve.refuse(row, "a JSON object", quoted(line.strip()) + why)
         objects.append(found if type(found) is dict else {})
     return objects
-
-
-def _of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object. Raises ValueError: a key is there twice, of which a dict would have the last."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"{quoted(twice)} is there twice")
-    return found
 
 
 class _JSON:
