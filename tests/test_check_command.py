@@ -86,6 +86,9 @@ BROKEN = [
     ("header", 1, "topic iter docno relevance; " + QRELS, RUN, "error", "line 1: topic iter docno relevance"),
     ("byte-order-mark", 1, QRELS, "\ufeff" + RUN, "error", "line 1"),
     ("byte-order-mark", 1, "\ufeff" + QRELS, RUN, "error", "line 1"),
+    ("cr-line-ends", 119, QRELS, (RUN.replace("; ", "\r") + "\r").encode(), "error", "line 1"),
+    ("cr-line-ends", 119, QRELS.replace("; ", "\r"), RUN, "error", "line 1"),
+    ("cr-line-ends", 1, QRELS, RUN.replace("; 3 Q0 d1 ", "\r3 Q0 d1 "), "error", "line 60"),
     ("comment-topic", 2, QRELS, changed(RUN, line2=" #1 Q0 d2 2 29.5 tag", line3="#1 Q0 d3 3 28.5 tag", line5="# a"),
      "warning", "line 2: #1 Q0 d2 2 29.5 tag"),
     ("comment-topic", 1, changed(QRELS, line2="#1 0 d2 0"), RUN, "warning", "line 2: #1 0 d2 0"),
@@ -464,6 +467,32 @@ def test_a_cleaned_copy_has_no_such_findings_and_scores_alike(tmp_path: Path) ->
     assert Run.read(copies[1]).fingerprint == Run.read(tmp_path / "expected").fingerprint
     assert Qrels.read(copies[0]).fingerprint == Qrels.read(write(tmp_path / "clean", QRELS)[0]).fingerprint
     assert b"# kept" in (tmp_path / "clean" / "run").read_bytes()
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_line_ends_of_old_macs(small: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they end are lines to check, which converts them, and no line at all to those that read strictly."""
+    if small:
+        _small_blocks(monkeypatch)
+    for qrels, run in (
+        (QRELS.replace("; ", "\r"), RUN.replace("; ", "\r")),
+        (QRELS, changed(RUN, line3="1 Q0 d3 3 28.5 tag\r1 Q0 d31 4 28 tag\r")),
+    ):
+        (_, report) = json.loads(check(tmp_path, qrels, run, "--json", "--fix", str(tmp_path / "clean")).out)
+        assert {each["code"] for each in report["findings"]} <= {"cr-line-ends", "short-ranking", "unjudged-documents"}
+        assert (report["records"], report["topics"]) == (120 + ("d31" in run), 4)
+        expected = run.replace("\r", "\n").replace("; ", "\n").replace("\n\n", "\n") + "\n"
+        assert (tmp_path / "clean" / "run").read_bytes() == expected.encode()
+        number = 1 if qrels != QRELS else 3
+        outcome = trecpy("eval", *write(tmp_path, QRELS, run))
+        assert (outcome.code, outcome.out) == (2, b"")
+        assert outcome.said == [
+            f"error: {tmp_path}/run:{number}: expected lines that end in LF or CR LF, found CR line ends: "
+            "a CR without LF inside the line"
+        ]
+    (tmp_path / "run").write_bytes(RUN.replace("; ", "\r\r\n").encode())  # CR LF that was written as text once more
+    assert trecpy("eval", *write(tmp_path, QRELS)).said == []
+    assert json.loads(trecpy("check", "--json", *write(tmp_path, QRELS)).out)[1]["findings"] == []
 
 
 @pytest.mark.parametrize("small", [False, True])

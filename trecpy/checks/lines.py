@@ -73,6 +73,8 @@ def add_oddities(odd: Oddities, found: Findings) -> None:
     """What readers take for a mistake, and read all the same."""
     if odd.mark:
         found.add("byte-order-mark", 1, ["line 1"])
+    if odd.returns:
+        found.add("cr-line-ends", odd.returns, [f"line {odd.return_line}"])
     if odd.comments:
         line, text = odd.comment
         found.add("comment-topic", odd.comments, [example(f"line {line}", text)])

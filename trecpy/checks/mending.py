@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from trecpy.checks.findings import Findings
 from trecpy.checks.lines import has_spaces_in_ids
+from trecpy.checks.rows import LONE_RETURN
 from trecpy.formats.source import BOM, Source, byte_lines
 from trecpy.numbers import strtod
 
@@ -46,7 +47,7 @@ class Mending:
 
     def _lines(self) -> Iterator[bytes]:
         """All lines, without their ends, a byte order mark, and a header."""
-        for number, line in enumerate(byte_lines(self._source)):
+        for number, line in enumerate(self._parts()):
             text = line.rstrip(b"\r\n")
             if number == 0 and text.startswith(BOM):
                 text = text.removeprefix(BOM)
@@ -55,6 +56,16 @@ class Mending:
                 self.mended["header"] += 1
             else:
                 yield text
+
+    def _parts(self) -> Iterator[bytes]:
+        """All lines; those that end in CR alone too."""
+        if "cr-line-ends" not in self._found:
+            yield from byte_lines(self._source)
+            return
+        for line in byte_lines(self._source):
+            parts = LONE_RETURN.split(line)
+            self.mended["cr-line-ends"] += len(parts) - 1
+            yield from parts
 
     def _judgements(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         seen: set[tuple[bytes, bytes, float]] = set()

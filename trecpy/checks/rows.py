@@ -1,5 +1,6 @@
 """Records of a file as checks see them, and what is shown of them."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,9 @@ from trecpy.formats.source import Source, is_utf16
 from trecpy.kernels.dtypes import Bytes, Integers
 from trecpy.packed import Block, Records
 from trecpy.text import quoted, shown
+
+_HEAD = 1 << 14
+LONE_RETURN = re.compile(rb"\r(?=[^\r\n])")  # a CR inside a line
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,10 @@ def example(where: str, text: bytes) -> str:
 def is_another(source: Source, kind: Kind, layout: str | None, found: Findings) -> bool:
     """Is the file no text, or of the other kind? Then nothing else is worth looking for."""
     head = source.peek(64)
-    code = "utf-16" if is_utf16(head) else "swapped-files" if is_other_kind(source, kind, layout) else ""
+    code = "utf-16" if is_utf16(head) else ""
+    # Of CR line ends the first lines are one, which tells nothing.
+    if not code and not LONE_RETURN.search(source.peek(_HEAD)) and is_other_kind(source, kind, layout):
+        code = "swapped-files"
     if code:
         text = head.decode("utf-16", "replace").encode() if code == "utf-16" else head
         found.add(code, 1, [example("line 1", text.split(b"\n")[0])])

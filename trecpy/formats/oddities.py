@@ -12,6 +12,7 @@ class Oddities:
     What looks like a mistake, each kind kept once.
 
     mark: does the file begin with a byte order mark?
+    returns: CRs inside lines, the first of them in line `return_line`
     values: what becomes of a value that is no number -> the first one in words, and how many
     comments: lines taken for comments that read like data of a topic whose id begins with '#'; comment: line number
         and text of the first one
@@ -20,6 +21,8 @@ class Oddities:
     """
 
     mark: bool = False
+    returns: int = 0
+    return_line: int = 0
     values: dict[str, tuple[str, int]] = field(default_factory=dict)
     comments: int = 0
     comment: tuple[int, bytes] = 0, b""
@@ -31,9 +34,15 @@ class Oddities:
         first, before = self.values.get(fate, (said, 0))
         self.values[fate] = first, before + count
 
+    def add_returns(self, count: int, line: int) -> None:
+        """Count CRs inside lines; `line` is that of the first."""
+        self.return_line = self.return_line or line
+        self.returns += count
+
     def merge(self, later: "Oddities") -> None:
         """Add those of a later part of the file."""
         self.mark = self.mark or later.mark
+        self.add_returns(later.returns, later.return_line)
         self.comment = self.comment if self.comments else later.comment
         self.comments += later.comments
         for fate, (said, count) in later.values.items():
@@ -49,6 +58,11 @@ class Oddities:
             yield f"{name}:1: a byte order mark was dropped"
         elif self.mark:
             yield f"{name}:1: begins with a byte order mark, which is read as part of the first id"
+        if self.returns:
+            yield (
+                f"{name}:{self.return_line}: a CR without LF inside the line is read as a blank; are these CR line "
+                f"ends? ({plural(self.returns, 'CR')})"
+            )
         for said, count in self.values.values():
             yield said + (f" ({count:,} such lines)" if count > 1 else "")
         if self.comments:

@@ -148,6 +148,7 @@ class Reader:
         self.odd = Oddities()
         self._stop = self.lines.read(whole=True)
         self._start = self._begin(self._stop)
+        self._look_for_returns(self._stop)
         self.parse()
 
     def read_topics(self, rest: bytes, before: int, first: bool) -> bytes:
@@ -164,6 +165,7 @@ class Reader:
             stop = self.lines.read()
             if first:
                 self._start = self._begin(stop)
+            self._look_for_returns(stop)
             self._stop = stop
             if not self.lines.ended:
                 comments = int(self._packed[kernel.COMMENTS])
@@ -252,6 +254,25 @@ class Reader:
             raise FileError(f"{self.source.name}: is empty: expected lines of '{self.layout.columns}'")
         self.odd.mark = self.lines.data[: len(BOM)].tobytes() == BOM
         return len(BOM) if self.odd.mark and self.strict else 0
+
+    def _look_for_returns(self, stop: int) -> None:
+        """
+        Look for CRs inside lines, which are blanks to trec_eval: it takes a file without LFs for a single line.
+
+        Strict, they are an error; who is told of faults sees the lines that are meant.
+        """
+        returns = self.lines.lone_returns(stop)
+        if not len(returns):
+            return
+        line = self.lines.line(int(returns[0]))
+        if self.strict and self.faults is None:
+            raise FormatError(
+                f"{self.source.name}:{line}: expected lines that end in LF or CR LF, found CR line ends: "
+                "a CR without LF inside the line"
+            )
+        self.odd.add_returns(len(returns), line)
+        if self.faults is not None:
+            self.lines.data[returns] = ord("\n")
 
     def _make_room(self, start: int, stop: int) -> None:
         """Room for what data[start:stop] can hold; a record has at least 2 bytes a column."""

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import IO, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trecpy.errors import FileError, FormatError
 from trecpy.formats.compressed import HEAD, PIECE, Compression, Decompressing, compression_of
@@ -334,6 +335,16 @@ class Lines:
     def line_start(self, place: int) -> int:
         """Where the line that data[place] belongs to begins."""
         return self._buffer.rfind(b"\n", 0, place) + 1
+
+    def lone_returns(self, stop: int) -> NDArray[np.int64]:
+        """Places in data[:stop], which are whole lines, of CRs that stand inside a line: not before its end."""
+        buffer = self._buffer
+        if buffer.find(b"\r", 0, stop) < 0 or buffer.count(b"\r", 0, stop) == buffer.count(b"\r\n", 0, stop):
+            return np.zeros(0, np.int64)  # nearly always; the former takes a thirtieth of the time of parsing
+        places = np.flatnonzero(self.data[:stop] == ord("\r"))
+        behind = self.data[places + 1]
+        lone: NDArray[np.int64] = places[(behind != ord("\n")) & (behind != ord("\r"))]
+        return lone
 
     def token(self, place: int) -> bytes:
         """The bytes from data[place] up to the next blank."""
