@@ -133,6 +133,10 @@ BROKEN = [
      "line 1: docno 'D1' in the run, 'd1' in the judgements"),
     ("near-id", 1, changed(QRELS, line1="1 0 café 1"), changed(RUN, line2="1 Q0 cafÃ© 2 29.5 tag"), "warning",
      "line 2: docno 'cafÃ©' in the run, 'café' in the judgements"),
+    ("no-common-topic", 4, QRELS, lines([(f"{t}.0", *rest) for t, *rest in ROWS]), "error",
+     "topics such as '1.0', '2.0' in the run, '1', '2' in the judgements"),
+    ("no-judged-document", 120, QRELS, RUN.replace("Q0 d", "Q0 docs/d"), "error",
+     "documents such as 'docs/d1', 'docs/d2' in the run, 'd1', 'd2' in the judgements"),
     ("no-records", 1, QRELS, "# nothing", "error", None),
     ("unreadable", 1, QRELS, gzip.compress(RUN.encode())[:-9], "error", None),
     ("unreadable", 1, QRELS, '{"1": {"d1": 1', "error", None),
@@ -241,6 +245,44 @@ def test_runs_are_compared_with_each_other(tmp_path: Path) -> None:
     ]
     assert "short-ranking" not in found[3]
     assert trecpy("check", qrels, str(tmp_path / "whole"), str(tmp_path / "lacking")).code == 3  # it lacks a topic
+
+
+@pytest.mark.parametrize(
+    ("run", "judged", "expected"),
+    [
+        ("docs/DOC-{}", "DOC-{}", "ids of the run are paths, of which the judgements have the last part"),
+        ("x:DOC-{}", "DOC-{}", "ids of the run have 'x:' in front, which those of the judgements have not"),
+        ("DOC-{}", "x:DOC-{}", "ids of the judgements have 'x:' in front, which those of the run have not"),
+        ("{}.0", "{}", "ids of the run have '.0' at the end, which those of the judgements have not"),
+        ("DOC-{}.txt", "DOC-{}", "ids of the run have '.txt' at the end, which those of the judgements have not"),
+        ("zz{}", "DOC-{}", "ids begin with 'zz' in the run and with 'DOC-' in the judgements"),
+        ("1{}", "{}", ""),  # numbers have the ends of others by chance
+    ],
+)
+def test_what_tells_ids_apart_is_named(run: str, judged: str, expected: str, tmp_path: Path) -> None:
+    qrels = "; ".join(f"{t} 0 {judged.format(100 + rank)} 1" for t, _, rank, _ in ROWS)
+    found = findings(tmp_path, qrels, lines([(t, run.format(100 + rank), rank, score) for t, _, rank, score in ROWS]))
+    assert found["no-judged-document"]["detail"] == expected
+    outcome = trecpy("eval", *write(tmp_path))
+    assert outcome.said == [f"warning: {tmp_path}/run: no ranked document is judged: do ids differ?"]
+
+
+def test_ids_that_do_not_match_at_all(tmp_path: Path) -> None:
+    paths = lines([(t, f"{t}/{d}", *rest) for t, d, *rest in ROWS])
+    detail = "ids of the run are paths, of which the judgements have the last part"
+    assert findings(tmp_path, QRELS, paths)["no-judged-document"]["detail"] == detail
+    swapped = lines([(d, str(t), rank, score) for t, d, rank, score in sorted(ROWS, key=lambda row: row[1])])
+    found = findings(tmp_path, QRELS, swapped)
+    assert found["no-common-topic"]["detail"] == "topic and docno have changed places"
+    assert not {"missing-topic", "unjudged-topic"} & set(found)
+    others = "; ".join(f"{t} 0 d{30 * (t - 1) + d} 1" for t in range(1, 5) for d in range(1, 31))
+    moved = lines([(t, f"d{30 * (t % 4) + rank}", rank, score) for t, _, rank, score in ROWS])
+    detail = "all are judged in other topics: do topics differ?"
+    assert findings(tmp_path, others, moved)["no-judged-document"]["detail"] == detail
+    few = "; ".join(f"{t} 0 d{d} 1" for t in range(1, 5) for d in range(1, 200))
+    one = lines([(t, f"x{d}" if d > 1 or t > 1 else "d1", d, 500.0 - d) for t in range(1, 5) for d in range(1, 200)])
+    assert findings(tmp_path, few, one)["no-judged-document"]["count"] == 4 * 199 - 1
+    assert trecpy("eval", *write(tmp_path)).said == []
 
 
 def test_where_unjudged_documents_stand(tmp_path: Path) -> None:

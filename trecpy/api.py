@@ -106,6 +106,8 @@ class Evaluator:
         scores.notes[:0] = [*self.qrels.notes, *given.notes]
         if not scores.present:
             scores.notes.append("no topic is both in the run and judged: do ids differ?")
+        elif self._plan.looks and _matches_nothing(scores):
+            scores.notes.append("no ranked document is judged: do ids differ?")
         return Evaluation(scores, [self.qrels.judgements], given.tag)
 
     def evaluate_many(self, runs: Mapping[str, Any] | Iterable[Any]) -> Iterator[tuple[str, "Evaluation"]]:
@@ -360,6 +362,12 @@ def merge(*evaluations: Evaluation) -> Evaluation:
     )
     judgements = {id(each): each for evaluation in evaluations for each in evaluation._judgements}
     return Evaluation(merged, list(judgements.values()), evaluations[-1]._tag)
+
+
+def _matches_nothing(scores: Scores) -> bool:
+    """Are there documents in the rankings of judged topics, and is not one of them judged?"""
+    counts = scores.counts
+    return counts.ranked_judged == 0 and (counts.ranked > 0 or scores.protocol.judged_only)
 
 
 def _finite(value: float) -> float | None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from trecpy.checks.findings import Findings
-from trecpy.checks.ids import compared
+from trecpy.checks.ids import compared, difference
 from trecpy.checks.qrels import CheckedQrels
 from trecpy.checks.rows import Rows
 from trecpy.text import quoted
@@ -54,10 +54,17 @@ class NearIds:
         pairs = [(topic, known[same]) for topic in unjudged if (same := compared(topic)) in known]
         said = (_said("topic", *pair, lines.get(pair[0])) for pair in pairs)
         found.add("near-id", len(pairs), said, severity=None if some else "error")
+        if not some and unjudged:
+            swapped = self._near.keys() & set(missing) and set(unjudged) & set(self._names())
+            found.add(
+                "no-common-topic",
+                len(unjudged),
+                [_such_as("topics", unjudged, missing)],
+                detail="topic and docno have changed places" if swapped else difference(unjudged, missing),
+            )
         if not self._near:
             return
-        documents = self._judged.qrels.documents
-        known = {compared(name): name for name in map(documents.docno, range(min(len(documents.spans), _MOST_NAMES)))}
+        known = {compared(name): name for name in self._names()}
         names = [(docno, known[same], line) for docno, (same, line) in self._near.items() if same in known]
         if len(names) >= _LIKELY * len(self._near):
             found.add(
@@ -66,6 +73,25 @@ class NearIds:
                 (_said("docno", *each) for each in names),
                 severity=None if self._matched else "error",
             )
+
+    def none_judged(self, count: int, found: Findings) -> None:
+        """Say that of the documents of judged topics, so many, none is judged, or next to none."""
+        if not self._near:
+            found.add("no-judged-document", count, detail="all are judged in other topics: do topics differ?")
+            return
+        names = self._names()
+        said = [_such_as("documents", list(self._near), names)]
+        found.add("no-judged-document", count, said, difference(self._near, names))
+
+    def _names(self) -> list[bytes]:
+        """Judged documents."""
+        documents = self._judged.qrels.documents
+        return [documents.docno(j) for j in range(min(len(documents.spans), _MOST_NAMES))]
+
+
+def _such_as(role: str, run: Sequence[bytes], qrels: Sequence[bytes]) -> str:
+    some = (", ".join(map(quoted, names[:2])) for names in (run, qrels))
+    return "{} such as {} in the run, {} in the judgements".format(role, *some)
 
 
 def _said(role: str, run: bytes, qrels: bytes, line: int | None) -> str:

@@ -23,6 +23,8 @@ from trecpy.kernels.parse import hash_all
 from trecpy.packed import Block
 from trecpy.text import quoted
 
+_FEW = 0.01  # of the documents that could be judged ones; the worst systems find more
+
 
 @dataclass
 class Sizes:
@@ -175,10 +177,13 @@ class _Run:
             return
         missing = sorted(scores.judged.keys() - scores.present)
         unjudged = sorted(scores.unjudged)
-        for code, topics in (("missing-topic", missing), ("unjudged-topic", unjudged)):
-            self.found.add(code, len(topics), map(self.sizes.say, topics))
+        if scores.present or not unjudged:  # else it is not by topics that they differ
+            for code, topics in (("missing-topic", missing), ("unjudged-topic", unjudged)):
+                self.found.add(code, len(topics), map(self.sizes.say, topics))
         self.near.conclude(missing, unjudged, self.sizes.lines, bool(scores.present), self.found)
         self.unjudged.conclude(self.found)
+        if self.unjudged.matched < _FEW * self.unjudged.possible:
+            self.near.none_judged(self.unjudged.ranked - self.unjudged.matched, self.found)
         if scores.present and "tied-scores" in self.found:
             self._measure_ties(scores)
 

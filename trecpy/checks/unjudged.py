@@ -18,12 +18,15 @@ class Unjudged:
     """
     What is counted of them over the blocks of a run.
 
+    possible, matched: documents that can be judged ones, by the sizes of rankings and judgements; those that are
+    ranked: documents of judged topics
     retrieved, unjudged: int64[3]  documents down to each cutoff, over all judged topics; those without a level >= 0
     """
 
     def __init__(self, judged: CheckedQrels) -> None:
         self._judged = judged
         self.retrieved, self.unjudged = np.zeros((2, len(CUTOFFS)), np.int64)
+        self.ranked = self.possible = self.matched = 0
         self._topics = 0
         self._firsts: list[Integers] = []  # rank of the best unjudged document of each topic that has one up there
 
@@ -36,6 +39,10 @@ class Unjudged:
             return
         some = block if len(chosen) == len(places) else block.some(chosen)
         ranked = qrels.rank(some, places[chosen], self._judged.plan.protocol)
+        judgements = np.diff(qrels.documents.starts)[places[chosen]]
+        self.ranked += int(ranked.num_ret.sum())
+        self.possible += int(np.minimum(ranked.num_ret, judgements).sum())
+        self.matched += len(ranked.level)
         judged = ranked.level >= 0
         query, rank = ranked.query[judged], ranked.rank[judged]
         per_topic = np.bincount(query, minlength=len(chosen))
