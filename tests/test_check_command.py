@@ -579,6 +579,23 @@ def test_what_has_only_several_right_answers_is_not_copied(tmp_path: Path) -> No
     assert "1 Q0 my doc 2 29.5 tag\n1 Q0 d3 3 28.5 tag\n" in (tmp_path / "clean" / "run").read_text()
 
 
+@pytest.mark.parametrize("rank", ["{}", "-"])
+def test_copies_of_a_document_are_dropped_wherever_they_stand(rank: str, tmp_path: Path) -> None:
+    """As many as are said to have one right answer, be other copies with other scores between them."""
+    rows = [(t, d, rank.format(place), score) for t, d, place, score in ROWS]
+    other = [(*row, score + 0.25) for *row, score in rows]
+    for more, count in ((rows, 120), (rows[-2:], 2), (rows[:2], 2), ([*other, *rows], 120), ([*other[:2], *rows], 120)):
+        run = lines([*rows, *more], "7")
+        found = findings(tmp_path, QRELS, run)["duplicate-document"]
+        assert (found["count"], found["fixable"]) == (len(more), count)
+        said = check(tmp_path, QRELS, run, "--fix", str(tmp_path / "clean")).said
+        assert f"duplicate-document ({count})" in said[0]
+        rest = findings(tmp_path, QRELS, (tmp_path / "clean" / "run").read_bytes()).get("duplicate-document")
+        assert (rest or {"count": 0})["count"] == len(more) - count
+    judged = changed(QRELS, line3="1 0 d1 0; 1 0 d1 1")
+    assert findings(tmp_path, judged, RUN)["duplicate-judgement"]["fixable"] == 1
+
+
 def test_copies_never_write_over_each_other(tmp_path: Path) -> None:
     qrels, _ = write(tmp_path, QRELS)
     for name in "ab":

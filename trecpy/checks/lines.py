@@ -19,6 +19,7 @@ _NAMES = {
 _COMMA = re.compile(rb"[+-]?\d+,\d+")
 _BLANKS_OR_SEPARATORS = re.compile(rb"[\s,;]+")
 _RANK, _SCORE, _LEVEL = 3, 4, 3  # columns of TREC's files, from 0
+_SIGNS_AND_DIGITS = tuple(bytes([byte]) for byte in b"0123456789+-.")
 _RUN_COLUMNS, _QRELS_COLUMNS = 6, 4
 
 
@@ -106,12 +107,12 @@ def has_spaces_in_ids(fields: Sequence[bytes], kind: Kind) -> bool:
 
     So it is where the rank and the score, or the level, are no numbers, but those further to the right are. In a run
     whose docno ends in a number ('Toy Story 2') one is taken for the rank: then an integer and a number follow it, and
-    a tag behind these.
+    a tag behind these. Of 6 columns what begins like a number, as '-' does, is the rank.
     """
     extra = len(fields) - (_RUN_COLUMNS if kind == "run" else _QRELS_COLUMNS)
     if kind == "qrels":
         return extra > 0 and not _is_number(fields[_LEVEL]) and _is_number(fields[-1])
-    if extra < 0:
+    if extra < 0 or (extra == 0 and fields[_RANK][:1] in _SIGNS_AND_DIGITS):
         return False
     if not (_is_number(fields[_RANK]) and _is_number(fields[_SCORE])):
         behind = fields[_RANK + 1 :]

@@ -13,7 +13,7 @@ from trecpy.checks.findings import Findings
 from trecpy.formats.columns import Kind
 from trecpy.formats.sniff import is_other_kind
 from trecpy.formats.source import Source, is_utf16
-from trecpy.kernels.dtypes import Bytes, Integers
+from trecpy.kernels.dtypes import Bytes, Flags, Integers
 from trecpy.packed import Block, Records
 from trecpy.text import quoted, shown
 
@@ -51,11 +51,19 @@ class Rows:
 
     @cached_property
     def repeated(self) -> tuple[Integers, int]:
-        """Rows whose document their topic has already, and how many of them have another value than it has there."""
+        """Rows whose document their topic has already, and how many of them have a value that it has not there yet."""
         order = np.lexsort((self.hashes, self.topic))
-        places = np.flatnonzero((np.diff(self.topic[order]) == 0) & (np.diff(self.hashes[order]) == 0))
-        again = order[places + 1]
-        return np.sort(again), int(np.count_nonzero(self.values[again] != self.values[order[places]]))
+        again = order[1:][self._alike(order)]
+        if not len(again):
+            return again, 0
+        order = np.lexsort((self.values, self.hashes, self.topic))
+        the_same = self._alike(order) & (self.values[order[1:]] == self.values[order[:-1]])
+        return np.sort(again), len(again) - int(np.count_nonzero(the_same))
+
+    def _alike(self, order: Integers) -> Flags:
+        """bool[N-1]: has a row, in this order, topic and document of the one before?"""
+        alike: Flags = (np.diff(self.topic[order]) == 0) & (np.diff(self.hashes[order]) == 0)
+        return alike
 
     def docno(self, row: int) -> bytes:
         """The docno of a row."""
