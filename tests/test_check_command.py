@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ BROKEN = [
     ("duplicate-judgement", 1, changed(QRELS, line2="1 0 d1 1"), RUN, "error", "line 2: 1 0 d1 1"),
     ("fractional-level", 1, changed(QRELS, line1="1 0 d1 0.5"), RUN, "error", "line 1: 1 0 d1 0.5"),
     ("fractional-level", 1, changed(QRELS, line1="1 0 d1 1.0"), RUN, "error", "line 1: 1 0 d1 1.0"),
+    ("spaces-in-ids", 1, changed(QRELS, line2="1 0 DOC 001 0"), RUN, "error", "line 2: 1 0 DOC 001 0"),
     ("bad-value", 1, changed(QRELS, line1="1 0 d1 inf"), RUN, "error", "line 1: 1 0 d1 inf"),
     ("bad-value", 1, changed(QRELS, line1="1 0 d1 9223372036854775808"), RUN, "error",
      "line 1: 1 0 d1 9223372036854775808"),
@@ -213,11 +215,38 @@ def test_what_ties_do_is_measured(tmp_path: Path) -> None:
     assert f"map {values[0]:.4f} ({values[1]:.4f} to {values[2]:.4f})" in found["tied-scores"]["detail"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["1 Q0 d30 30 nan tag", "1 Q0 d30 30 high tag", "1 Q0 d30 30 1.5", "1 d30 30 1.5 tag", "1 Q0 my d30 30 1.5 tag"],
+)
+def test_what_cannot_be_read_does_not_make_a_topic_short(line: str, tmp_path: Path) -> None:
+    assert len(findings(tmp_path, QRELS, changed(RUN, line30=line))) == 1
+    alone = lines(ROWS[30:]) + "; " + line
+    assert len(findings(tmp_path, QRELS, alone)) == 1  # the topic is not missing
+    qrels, run = write(tmp_path, QRELS, changed(RUN, line30=line))
+    (tmp_path / "whole").write_text(RUN.replace("; ", "\n"))
+    reports = json.loads(trecpy("check", "--json", qrels, run, str(tmp_path / "whole")).out)
+    assert [len(report["findings"]) for report in reports] == [0, 1, 0]
+    (_, nothing) = json.loads(check(tmp_path, QRELS, RUN.replace(".5 ", ",5 "), "--json").out)
+    assert [each["code"] for each in nothing["findings"]] == ["decimal-comma", "no-records"]
+
+
+def test_what_was_read_of_a_damaged_run_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _small_blocks(monkeypatch)
+    text = lines([(t, d, rank, score) for t in range(100) for _, d, rank, score in ROWS[:30]]).replace("; ", "\n")
+    outcome = check(tmp_path, QRELS, gzip.compress(text.encode())[:-9])
+    assert outcome.code == 2
+    said = outcome.out.decode().splitlines()[1].removeprefix(f"{tmp_path}/run: ")
+    records, topics = (int(number.replace(",", "")) for number in re.findall(r"[0-9,]+", said)[:2])
+    assert 30 <= records == 30 * topics <= 3000
+    assert said.endswith(" before it breaks off; 1 finding")
+
+
 def test_the_report_in_words(tmp_path: Path) -> None:
     outcome = check(tmp_path, QRELS, changed(RUN, line2="1 Q0 d2 2 nan tag"))
     assert outcome.code == 2
     assert outcome.out.decode().splitlines()[1:6] == [
-        f"{tmp_path}/run: 119 documents of 4 topics; 2 findings",
+        f"{tmp_path}/run: 119 documents of 4 topics; 1 finding",
         "  error: nan-score (1): scores that are NaN",
         "      line 2: 1 Q0 d2 2 nan tag",
         f"    effect: {CODES['nan-score'].effect}",
@@ -340,7 +369,7 @@ def test_judgements_alone_and_runs_without_readable_judgements(tmp_path: Path) -
     outcome = trecpy("check", "--json", qrels, run)
     assert outcome.code == 2
     codes = [[each["code"] for each in report["findings"]] for report in json.loads(outcome.out)]
-    assert codes == [["unreadable"], ["nan-score", "short-ranking"]]
+    assert codes == [["unreadable"], ["nan-score"]]
     assert trecpy("check", qrels, str(tmp_path / "nowhere")).code == 2
 
 

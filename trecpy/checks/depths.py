@@ -14,7 +14,8 @@ from trecpy.text import quoted
 @dataclass(frozen=True)
 class _Depth:
     """
-    A run, of each topic that was known then: documents, different documents, line of the first one, or 0.
+    A run, of each topic that was known then: documents, 0 where some cannot be read; different documents; line of the
+    first one, or 0.
 
     The first two int32[T], the last int64[T].
     """
@@ -38,7 +39,8 @@ class Depths:
 
         count = len(self._topics)
         documents = np.fromiter((sizes.documents.get(topic, 0) for topic in self._topics), np.int32, count)
-        distinct = np.fromiter(map(sizes.distinct, self._topics), np.int32, count) if sizes.twice else documents
+        distinct = np.fromiter(map(sizes.distinct, self._topics), np.int32, count) if sizes.twice else documents.copy()
+        documents[[t for t, topic in enumerate(self._topics) if topic in sizes.cut]] = 0
         line = np.fromiter((sizes.lines.get(topic, 0) for topic in self._topics), np.int64, count)
         self._runs.append(_Depth(documents, distinct, line))
 

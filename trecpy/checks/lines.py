@@ -16,6 +16,7 @@ from trecpy.text import quoted
 _NAMES = {
     name.encode() for name in (*TOPIC_NAMES, *DOCNO_NAMES, *LEVEL_NAMES, *SCORE_NAMES, *RANK_NAMES, "iter", "tag")
 }
+_LONG_NUMBER = re.compile(rb"\d{2,}")  # as ids have it and levels hardly
 _COMMA = re.compile(rb"[+-]?\d+,\d+")
 _BLANKS_OR_SEPARATORS = re.compile(rb"[\s,;]+")
 _RANK, _SCORE, _LEVEL = 3, 4, 3  # columns of TREC's files, from 0
@@ -33,6 +34,8 @@ class FaultFindings:
     def __init__(self, found: Findings, kind: Kind, again: Callable[[], None] = lambda: None) -> None:
         self._found, self._kind, self._again = found, kind, again
         self._first = True
+        self.topics: set[bytes] = set()  # of lines of TREC's that cannot be read, as far as they can be told
+        self.told = 0
 
     def line(self, found: int, place: Place) -> None:
         """A line of a wrong number of columns."""
@@ -49,10 +52,15 @@ class FaultFindings:
     def again(self) -> None:
         """The file is read once more."""
         self._first = True
+        self.topics.clear()
+        self.told = 0
         self._again()
 
     def _add(self, code: str, place: Place) -> None:
         code = self._likely(place) or code
+        self.told += code not in ("header", "blank-line")
+        if self._found.is_trec and code != "header":
+            self.topics.update(place.text.split(None, 1)[:1])
         self._found.add(code, 1, self._example(code, place))
 
     def _likely(self, place: Place) -> str | None:
@@ -111,7 +119,9 @@ def has_spaces_in_ids(fields: Sequence[bytes], kind: Kind) -> bool:
     """
     extra = len(fields) - (_RUN_COLUMNS if kind == "run" else _QRELS_COLUMNS)
     if kind == "qrels":
-        return extra > 0 and not _is_number(fields[_LEVEL]) and _is_number(fields[-1])
+        if extra <= 0 or not _is_number(fields[-1]):
+            return False
+        return not _is_number(fields[_LEVEL]) or _LONG_NUMBER.fullmatch(fields[_LEVEL]) is not None
     if extra < 0 or (extra == 0 and fields[_RANK][:1] in _SIGNS_AND_DIGITS):
         return False
     if not (_is_number(fields[_RANK]) and _is_number(fields[_SCORE])):

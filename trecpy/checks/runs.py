@@ -21,7 +21,7 @@ from trecpy.formats.sniff import layout_of
 from trecpy.formats.source import Source
 from trecpy.kernels.parse import hash_all
 from trecpy.packed import Block
-from trecpy.text import quoted
+from trecpy.text import plural, quoted
 
 _FEW = 0.01  # of the documents that could be judged ones; the worst systems find more
 
@@ -32,11 +32,13 @@ class Sizes:
     Documents of each topic of a run, of which `twice` has how many are there once more.
 
     lines: in which each topic begins, where the run is lines
+    cut: topics that have lines which cannot be read, so that they are shorter here than in the run
     """
 
     documents: dict[bytes, int] = field(default_factory=dict)
     twice: dict[bytes, int] = field(default_factory=dict)
     lines: dict[bytes, int] = field(default_factory=dict)
+    cut: set[bytes] = field(default_factory=set)
 
     def see(self, rows: Rows) -> None:
         """Count those of some topics."""
@@ -47,6 +49,11 @@ class Sizes:
         again, _ = rows.repeated
         topics, counts = np.unique(rows.topic[again], return_counts=True)
         self.twice.update(zip((rows.topics[t] for t in topics.tolist()), counts.tolist(), strict=True))
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Documents and topics."""
+        return sum(self.documents.values()), len(self.documents)
 
     def distinct(self, topic: bytes) -> int:
         """Different documents of a topic."""
@@ -91,11 +98,13 @@ def check_run(
             add_oddities(reader.odd, found)
         except TrecpyError as error:
             found.add("unreadable", 1, [str(error)])
+            found.records, found.topics = state.sizes.totals
             return found, state.sizes
-    found.records, found.topics = sum(state.sizes.documents.values()), len(state.sizes.documents)
+    found.records, found.topics = state.sizes.totals
+    state.sizes.cut |= faults.topics
     if not found.records:
         found.add("no-records", 1)
-    state.conclude(scores)
+    state.conclude(scores, faults.told if not found.is_trec else 0)
     return found, state.sizes
 
 
@@ -123,6 +132,7 @@ class _Run:
             rows = Rows.of_block(block)
             spaced = spaces_in_ids(rows, self.found)
             if spaced is not None:
+                self.sizes.cut.update(rows.topics[t] for t in np.unique(rows.topic[spaced]).tolist())
                 block = block.only(~spaced)
                 block = block.some(np.flatnonzero(np.diff(block.starts)))
                 rows = Rows.of_block(block)
@@ -157,11 +167,17 @@ class _Run:
             self.ranks |= {int(hashes.min()), int(hashes.max())}
             self.first_rank = self.first_rank or [rows.say(0)]
 
-    def conclude(self, scores: Any) -> None:
-        """What is known only at the end."""
+    def conclude(self, scores: Any, left_out: int) -> None:
+        """What is known only at the end. left_out: rows that cannot be read, whose topics are not known"""
+        self._conclude(scores)
+        for code in ("short-ranking", "missing-topic"):
+            if left_out and code in self.found:
+                self.found.add_detail(code, f"without {plural(left_out, 'row')} that cannot be read")
+
+    def _conclude(self, scores: Any) -> None:
         sizes = self.sizes.documents
         wanted = self.sizes.usual if self.depth is None else self.depth
-        short = [topic for topic, size in sizes.items() if size < wanted]
+        short = [topic for topic, size in sizes.items() if size < wanted and topic not in self.sizes.cut]
         self.found.add(
             "short-ranking",
             len(short),
@@ -175,9 +191,9 @@ class _Run:
             self.found.add_detail("rank-contradicts-score", detail)
         if scores is None or self.near is None or self.unjudged is None:
             return
-        missing = sorted(scores.judged.keys() - scores.present)
+        missing = sorted(scores.judged.keys() - scores.present - self.sizes.cut)
         unjudged = sorted(scores.unjudged)
-        if scores.present or not unjudged:  # else it is not by topics that they differ
+        if scores.present:  # else these are all topics, and it is ids that differ
             for code, topics in (("missing-topic", missing), ("unjudged-topic", unjudged)):
                 self.found.add(code, len(topics), map(self.sizes.say, topics))
         self.near.conclude(missing, unjudged, self.sizes.lines, bool(scores.present), self.found)

@@ -86,6 +86,7 @@ def _report(found: Findings, streams: Streams) -> None:
     findings = found.sorted()
     noun = "judgement" if found.kind == "qrels" else "document"
     sizes = f"{plural(found.records, noun)} of {plural(found.topics, 'topic')}"
+    sizes += " before it breaks off" if "unreadable" in found and found.records else ""
     streams.write(f"{found.name}: {sizes}; {plural(len(findings), 'finding')}\n".encode())
     for finding in findings:
         for line in _lines(finding):
