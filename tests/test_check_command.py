@@ -547,7 +547,7 @@ def test_line_ends_of_old_macs(small: bool, tmp_path: Path, monkeypatch: pytest.
         _small_blocks(monkeypatch)
     for qrels, run in (
         (QRELS.replace("; ", "\r"), RUN.replace("; ", "\r")),
-        (QRELS, changed(RUN, line3="1 Q0 d3 3 28.5 tag\r1 Q0 d31 4 28 tag\r")),
+        (QRELS, changed(RUN, line3="1 Q0 d3 3 28.5 tag\r1 Q0 d31 4 28 tag")),
     ):
         (_, report) = json.loads(check(tmp_path, qrels, run, "--json", "--fix", str(tmp_path / "clean")).out)
         assert {each["code"] for each in report["findings"]} <= {"cr-line-ends", "short-ranking", "unjudged-documents"}
@@ -623,6 +623,28 @@ def test_copies_of_a_document_are_dropped_wherever_they_stand(rank: str, tmp_pat
         assert (rest or {"count": 0})["count"] == len(more) - count
     judged = changed(QRELS, line3="1 0 d1 0; 1 0 d1 1")
     assert findings(tmp_path, judged, RUN)["duplicate-judgement"]["fixable"] == 1
+
+
+def test_line_ends_stay_and_marks_do_not(tmp_path: Path) -> None:
+    run = ("\ufeff\ufeff" + changed(RUN, line2="1 Q0 d2 2 29.5 tag x") + "; ").replace("; ", "\r\n").encode()
+    assert check(tmp_path, QRELS, run, "--fix", str(tmp_path / "clean")).said == [
+        f"{tmp_path}/clean/run: mended byte-order-mark (2), extra-columns (1)"
+    ]
+    assert trecpy("eval", *write(tmp_path)).said == [f"warning: {tmp_path}/run:1: a byte order mark was dropped"]
+    assert (tmp_path / "clean" / "run").read_bytes() == (RUN + "; ").replace("; ", "\r\n").encode()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_utf_16_becomes_utf_8(encoding: str, tmp_path: Path) -> None:
+    run = RUN.replace("; ", "\n").replace("tag", "tàg") + "\n"
+    said = check(tmp_path, QRELS, run.encode(encoding), "--fix", str(tmp_path / "clean")).said
+    assert said == [f"{tmp_path}/clean/run: mended utf-16 (1); nothing else was looked for: check the copy"]
+    assert (tmp_path / "clean" / "run").read_bytes() == run.encode()
+    (tmp_path / "clean" / "run").unlink()
+    said = check(tmp_path, QRELS, run.encode(encoding)[:-1], "--fix", str(tmp_path / "clean")).said
+    assert len(said) == 1
+    assert "found bytes that are none" in said[0]
+    assert list((tmp_path / "clean").iterdir()) == []
 
 
 def test_copies_never_write_over_each_other(tmp_path: Path) -> None:

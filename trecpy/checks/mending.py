@@ -1,13 +1,18 @@
 """A cleaned copy of judgements or a run, for what has one right answer."""
 
+import codecs
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from trecpy.checks.findings import Findings
 from trecpy.checks.lines import has_spaces_in_ids
 from trecpy.checks.rows import LONE_RETURN
+from trecpy.errors import FormatError
 from trecpy.formats.source import BOM, Source, byte_lines
 from trecpy.numbers import strtod
+
+_HEAD = 64
+_PIECE = 1 << 20
 
 
 class Mending:
@@ -46,10 +51,10 @@ class Mending:
             yield from self._ranking(held)
 
     def _lines(self) -> Iterator[bytes]:
-        """All lines, without their ends, a byte order mark, and a header."""
+        """All lines, without the LF at their ends, byte order marks, and a header. A CR before the LF stays."""
         for number, line in enumerate(self._parts()):
-            text = line.rstrip(b"\r\n")
-            if number == 0 and text.startswith(BOM):
+            text = line.removesuffix(b"\n")
+            while number == 0 and text.startswith(BOM):  # programs that write one do so to what has one too
                 text = text.removeprefix(BOM)
                 self.mended["byte-order-mark"] += 1
             if number == 0 and "header" in self._found:
@@ -63,7 +68,7 @@ class Mending:
             yield from byte_lines(self._source)
             return
         for line in byte_lines(self._source):
-            parts = LONE_RETURN.split(line)
+            parts = LONE_RETURN.split(line if line.endswith(b"\n") else line.rstrip(b"\r"))
             self.mended["cr-line-ends"] += len(parts) - 1
             yield from parts
 
@@ -98,8 +103,33 @@ class Mending:
             seen.add(row)
             if len(fields) > 6:
                 self.mended["extra-columns"] += 1
-                line = b" ".join(fields[:6])
+                line = b" ".join(fields[:6]) + (b"\r" if line.endswith(b"\r") else b"")
             yield line + b"\n"
+
+
+def in_utf8(source: Source) -> Iterator[bytes]:
+    """Yield a text in UTF-16 or UTF-32 in UTF-8. Raises FormatError: it is neither."""
+    head = source.peek(_HEAD)
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        encoding = "utf-32"
+    elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    else:
+        encoding = "utf-16-be" if not any(head[::2]) else "utf-16-le"
+    decoder = codecs.getincrementaldecoder(encoding)()
+    piece = bytearray(_PIECE)
+    try:
+        while count := source.readinto(memoryview(piece)):
+            yield _encoded(decoder.decode(bytes(piece[:count])))
+        yield _encoded(decoder.decode(b"", final=True))
+    except UnicodeError:
+        raise FormatError(f"{source.name}: expected text in {encoding.upper()}, found bytes that are none") from None
+
+
+def _encoded(text: str) -> bytes:
+    if "\0" in text:
+        raise UnicodeError
+    return text.encode()
 
 
 def _with_topics(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:

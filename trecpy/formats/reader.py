@@ -252,8 +252,11 @@ class Reader:
         """Look at the first bytes; return where the first line begins."""
         if stop == 0:
             raise FileError(f"{self.source.name}: is empty: expected lines of '{self.layout.columns}'")
-        self.odd.mark = self.lines.data[: len(BOM)].tobytes() == BOM
-        return len(BOM) if self.odd.mark and self.strict else 0
+        start = 0
+        while self.lines.data[start : start + len(BOM)].tobytes() == BOM:  # programs write one before that of others
+            start += len(BOM)
+        self.odd.mark = start > 0
+        return start if self.strict else 0
 
     def _look_for_returns(self, stop: int) -> None:
         """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trecpy.cli.choices import add_file_formats, whole_number
 from trecpy.cli.colour import painted
-from trecpy.errors import FileError, UsageError
+from trecpy.errors import FileError, FormatError, UsageError
 from trecpy.text import input_name, plural, shown
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class _Unchanged(Exception):
 
 def _fix(path: str, found: Findings, folder: str, streams: Streams) -> None:
     """Write a cleaned copy where something can be mended, and say what was."""
-    from trecpy.checks.mending import Mending
+    from trecpy.checks.mending import Mending, in_utf8
     from trecpy.cli.targets import of_name, target
     from trecpy.formats.source import Source, reason
     from trecpy.formats.write import compressing
@@ -165,7 +165,7 @@ def _fix(path: str, found: Findings, folder: str, streams: Streams) -> None:
         if left:
             streams.warn(f"{found.name}: not copied: nothing in it has one right answer ({', '.join(left)})")
         return
-    if not found.is_trec:
+    if not found.is_trec and "utf-16" not in found:
         streams.warn(f"{found.name}: not copied: expected a TREC file, which 'trecpy convert' makes of others")
         return
     copy = _copy_of(path, folder)
@@ -178,16 +178,22 @@ def _fix(path: str, found: Findings, folder: str, streams: Streams) -> None:
         with Source.open(path) as source, target(copy, streams) as file:
             packed = file if compression is None else compressing(file, compression)
             mending = Mending(source, found)
-            for line in mending.lines():
+            if "utf-16" in found:
+                mending.mended["utf-16"] = 1
+            for line in in_utf8(source) if "utf-16" in found else mending.lines():
                 packed.write(line)
             if not mending.mended.total():
                 raise _Unchanged
             if packed is not file:
                 packed.close()
+    except FormatError as error:
+        streams.warn(f"{found.name}: not copied: {error}")
+        return
     except _Unchanged:
         streams.warn(f"{found.name}: not copied: nothing in it has one right answer ({', '.join(left)})")
         return
     mended = {code: count for code, count in mending.mended.items() if count}
     said = f"{shown(copy)}: mended {', '.join(f'{code} ({count:,})' for code, count in mended.items())}"
     stays = [code for code in left if mended.get(code, 0) < found.count(code)]
-    streams.warn(said + (f"; has still {', '.join(stays)}" if stays else ""))
+    unseen = "; nothing else was looked for: check the copy" if "utf-16" in mended else ""
+    streams.warn(said + (f"; has still {', '.join(stays)}" if stays else unseen))
