@@ -373,6 +373,26 @@ def test_judgements_alone_and_runs_without_readable_judgements(tmp_path: Path) -
     assert trecpy("check", qrels, str(tmp_path / "nowhere")).code == 2
 
 
+def test_runs_before_there_are_judgements(tmp_path: Path) -> None:
+    """One file that is a run is checked as one; of several it has to be said."""
+    _, run = write(tmp_path, None, changed(RUN, line29="1 Q0 d29 29 1.5 tag"))
+    for path, stdin in ((run, b""), ("-", Path(run).read_bytes())):
+        outcome = trecpy("check", "--json", path, stdin=stdin)
+        (report,) = json.loads(outcome.out)
+        assert (report["kind"], report["records"]) == ("run", 120)
+        assert [each["code"] for each in report["findings"]] == ["tied-scores"]
+        name = "standard input" if path == "-" else run
+        assert (outcome.code, outcome.said) == (0, [f"{name}: taken for a run, and checked without judgements"])
+    (tmp_path / "cut").write_text(lines(ROWS[:-1]).replace("; ", "\n"))
+    outcome = trecpy("check", "--json", "--no-qrels", run, str(tmp_path / "cut"))
+    found = [{each["code"] for each in report["findings"]} for report in json.loads(outcome.out)]
+    assert (found, outcome.said) == ([{"tied-scores"}, {"short-ranking", "fewer-than-others"}], [])
+    outcome = trecpy("check", "--json", run, str(tmp_path / "cut"))
+    assert [each["code"] for each in json.loads(outcome.out)[0]["findings"]] == ["swapped-files"]
+    (report,) = json.loads(trecpy("check", "--json", "--qrels-format", "trec", run).out)
+    assert report["kind"] == "qrels"
+
+
 def table(layout: str, rows: list[tuple[str, str, str]]) -> bytes:
     """Rows of topic, docno and score as text, in a layout, whatever is wrong with them."""
     if layout == "csv":

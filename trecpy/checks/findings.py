@@ -33,7 +33,7 @@ CODES = {
         "no tool can read it", "write UTF-8, as --fix, iconv -f UTF-16 -t UTF-8 and Out-File -Encoding utf8 do",
         fixable=True),
     "swapped-files": Code("error", "a run where judgements are expected, or judgements where a run is",
-        "it cannot be scored", "give the judgements first, then the runs"),
+        "it cannot be scored", "give the judgements first, then the runs; --no-qrels where there are none"),
     "malformed-line": Code("error", "lines with a wrong number of columns",
         "trec_eval and trecpy refuse the file; readers that pass them over lose documents",
         "write ids without blanks, and all the columns"),

@@ -16,13 +16,16 @@ from trecpy.text import input_name, plural, shown
 if TYPE_CHECKING:
     from trecpy.checks.findings import Finding, Findings
     from trecpy.cli.main import Streams
+    from trecpy.formats.source import Source
 
 DESCRIPTION = """\
 Look for what is wrong or odd in judgements and runs: each finding with its code, count, three examples, what it does to
 scores and what to do. Each run is read once, in parts; several are compared with each other too. Exit code: 0 nothing,
-or notes only; 3 warnings; 2 errors."""
+or notes only; 3 warnings; 2 errors. A single file that is a run, as its columns tell, is checked as one, without
+judgements; --no-qrels says that several are."""
 EXAMPLES = """\
   trecpy check qrels.txt run.txt
+  trecpy check --no-qrels *.run
   trecpy check --depth 1000 qrels.txt *.run
   trecpy check --json qrels.txt run.txt | jq '.[].findings[].code'
   trecpy check --fix clean qrels.txt run.txt
@@ -36,6 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("qrels", metavar="QRELS", help="judgements: a file, irds:NAME, or '-' for standard input")
     add("runs", metavar="RUN", nargs="*", help="runs; '-' is standard input")
     add("--depth", type=whole_number, metavar="N", help="documents that each topic should have")
+    add("--no-qrels", action="store_true", help="there are no judgements: QRELS is a run too")
     add("--json", action="store_true", help="print a list of files and findings as JSON")
     add("--fix", metavar="DIR", help="write a copy of each TREC file in which something has one right answer into DIR")
     add_file_formats(parser)
@@ -54,22 +58,28 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
     check_stdin(paths)
     if options.fix is not None:
         _check_copies(paths, options.fix)
-    try:
-        if is_dataset(options.qrels):
-            found, judged = check_dataset(options.qrels)
-        else:
-            found, judged = check_qrels(source_at(options.qrels, streams.stdin), options.qrels_format)
-    except FileError as error:
-        found, judged = Findings.of_unreadable(input_name(options.qrels), "qrels", error), None
-    reports, depths = [found], Depths()
-    for path in options.runs:
+    reports, ranked, depths, judged = list[Findings](), list[Findings](), Depths(), None
+    for number, path in enumerate(paths):
+        kind, sizes = "run" if number or options.no_qrels else "qrels", Sizes()
         try:
-            found, sizes = check_run(source_at(path, streams.stdin), options.run_format, judged, options.depth)
+            if kind == "qrels" and is_dataset(path):
+                found, judged = check_dataset(path)
+            else:
+                source = source_at(path, streams.stdin)
+                if kind == "qrels" and len(paths) == 1 and options.qrels_format is None and _is_run(source):
+                    kind = "run"
+                    streams.warn(f"{source.name}: taken for a run, and checked without judgements")
+                if kind == "qrels":
+                    found, judged = check_qrels(source, options.qrels_format)
+                else:
+                    found, sizes = check_run(source, options.run_format, judged, options.depth)
         except FileError as error:
-            found, sizes = Findings.of_unreadable(input_name(path), "run", error), Sizes()
+            found = Findings.of_unreadable(input_name(path), kind, error)
         reports.append(found)
-        depths.add(sizes)
-    depths.conclude(reports[1:])
+        if kind == "run":
+            ranked.append(found)
+            depths.add(sizes)
+    depths.conclude(ranked)
     if options.json:
         streams.write(json.dumps(list(map(_record, reports)), indent=1).encode() + b"\n")
     else:
@@ -80,6 +90,16 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
             _fix(path, found, options.fix, streams)
     codes = [_EXIT_CODES[found.worst] for found in reports]
     return 2 if 2 in codes else max(codes)
+
+
+def _is_run(source: Source) -> bool:
+    """Is it a run beyond doubt?"""
+    from trecpy.formats.sniff import is_other_kind
+
+    try:
+        return is_other_kind(source, "qrels", None)
+    except FileError:  # which is said when it is read
+        return False
 
 
 def _report(found: Findings, streams: Streams) -> None:
