@@ -98,7 +98,8 @@ BROKEN = [
     ("odd-id", 1, changed(QRELS, line1="1 0 e\u0301 1"), RUN, "warning", "line 1: 1 0 e\u0301 1"),
     ("duplicate-judgement", 1, changed(QRELS, line2="1 0 d1 1"), RUN, "error", "line 2: 1 0 d1 1"),
     ("fractional-level", 1, changed(QRELS, line1="1 0 d1 0.5"), RUN, "error", "line 1: 1 0 d1 0.5"),
-    ("fractional-level", 1, changed(QRELS, line1="1 0 d1 1.0"), RUN, "error", "line 1: 1 0 d1 1.0"),
+    ("fractional-level", 1, changed(QRELS, line1="1 0 d1 0x1p1"), RUN, "error", "line 1: 1 0 d1 0x1p1"),
+    ("whole-level", 2, changed(QRELS, line1="1 0 d1 1.0", line2="1 0 d2 0e0"), RUN, "note", "line 1: 1 0 d1 1.0"),
     ("spaces-in-ids", 1, changed(QRELS, line2="1 0 DOC 001 0"), RUN, "error", "line 2: 1 0 DOC 001 0"),
     ("bad-value", 1, changed(QRELS, line1="1 0 d1 inf"), RUN, "error", "line 1: 1 0 d1 inf"),
     ("bad-value", 1, changed(QRELS, line1="1 0 d1 9223372036854775808"), RUN, "error",
@@ -643,6 +644,17 @@ def test_copies_of_a_document_are_dropped_wherever_they_stand(rank: str, tmp_pat
         assert (rest or {"count": 0})["count"] == len(more) - count
     judged = changed(QRELS, line3="1 0 d1 0; 1 0 d1 1")
     assert findings(tmp_path, judged, RUN)["duplicate-judgement"]["fixable"] == 1
+
+
+def test_whole_levels_become_integers(tmp_path: Path) -> None:
+    qrels = changed(QRELS, line1="1 0 d1\t1.0 ", line2="1 0 d2 0e3", line3="1 0 d3 -2.00", line4="1 0 1.0 0.0")
+    assert findings(tmp_path, qrels, RUN)["whole-level"]["fixable"] == 4
+    said = check(tmp_path, qrels, RUN, "--fix", str(tmp_path / "clean")).said
+    assert said == [f"{tmp_path}/clean/qrels: mended whole-level (4)"]
+    expected = changed(QRELS, line1="1 0 d1\t1 ", line2="1 0 d2 0", line3="1 0 d3 -2", line4="1 0 1.0 0")
+    assert (tmp_path / "clean" / "qrels").read_text() == expected.replace("; ", "\n") + "\n"
+    whole = changed(QRELS, line1="1 0 d1 12345678901234567890.0", line2="1 0 d2 1.00000000000000000001")
+    assert findings(tmp_path, whole, RUN)["fractional-level"]["count"] == 2
 
 
 def test_line_ends_stay_and_marks_do_not(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ CODES = {
     "fractional-level": Code("error", "levels that are no integers",
         "trec_eval cuts them (0.9 becomes 0) in silence; trecpy refuses them unless gains are 'float'",
         "write integers, or score with --gains float"),
+    "whole-level": Code("note", "whole numbers written as fractions (1.0), as frames with gaps write levels",
+        "none; other readers of integers may refuse the file", "write integers; --fix does", fixable=True),
     "negative-level": Code("note", "levels below 0",
         "such documents count as nonrelevant, with --judged-only they are dropped as if unjudged",
         "write 0 if they were judged nonrelevant"),

@@ -9,7 +9,7 @@ from trecpy.checks.lines import has_spaces_in_ids
 from trecpy.checks.rows import LONE_RETURN
 from trecpy.errors import FormatError
 from trecpy.formats.source import BOM, Source, byte_lines
-from trecpy.numbers import strtod
+from trecpy.numbers import exact_integer, strtod
 
 _HEAD = 64
 _PIECE = 1 << 20
@@ -85,7 +85,18 @@ class Mending:
                     self.mended["duplicate-judgement"] += 1
                     continue
                 seen.add(judgement)
+                if "whole-level" in self._found:
+                    line = self._with_integer(line, fields[3])
             yield line + b"\n"
+
+    def _with_integer(self, line: bytes, level: bytes) -> bytes:
+        """The line with its level, the last thing in it, as an integer, if it is one."""
+        value = exact_integer(level)
+        if level.lstrip(b"+-").isdigit() or value is None or not -(2**63) <= value < 2**63:
+            return line
+        self.mended["whole-level"] += 1
+        at = line.rindex(level)
+        return line[:at] + str(value).encode() + line[at + len(level) :]
 
     def _ranking(self, lines: list[bytes]) -> Iterator[bytes]:
         """The lines of one topic."""

@@ -16,7 +16,7 @@ from trecpy.formats.sniff import layout_of
 from trecpy.formats.source import Source
 from trecpy.formats.trec import JUDGEMENT_LAYOUTS
 from trecpy.inputs import KNOWN, packed_levels
-from trecpy.kernels.dtypes import Flags
+from trecpy.kernels.dtypes import Flags, Integers
 from trecpy.names import parse_names
 from trecpy.numbers import exact_integer
 from trecpy.packed import Qrels, Records, coded
@@ -132,10 +132,14 @@ def duplicate_judgements(rows: Rows, found: Findings) -> None:
 def levels(rows: Rows, found: Findings) -> None:
     """Levels that are unusual."""
     fractional = rows.values != np.trunc(rows.values)
+    whole = np.zeros(len(fractional), bool)
     if rows.spans.shape[1] > _LEVEL:
-        fractional |= _no_plain_integers(rows)
+        written = _written_as_fractions(rows) & ~fractional
+        whole = written & _whole(rows, written)
+        fractional |= written & ~whole
     for code, odd in (
         ("fractional-level", fractional),
+        ("whole-level", whole),
         ("negative-level", rows.values < 0),
         ("huge-level", rows.values > _HUGE),
     ):
@@ -147,9 +151,26 @@ def levels(rows: Rows, found: Findings) -> None:
         found.add("bad-value", len(unheld), rows.examples(unheld), "64 bits do not hold some levels")
 
 
-def _no_plain_integers(rows: Rows) -> Flags:
-    """bool[N]: levels that are written with more than a sign and digits, or with too many of these."""
+def _whole(rows: Rows, written: Flags) -> Flags:
+    """bool[N]: which of the `written` levels are integers of 64 bits all the same."""
     at, size = rows.spans[:, _LEVEL], rows.spans[:, _LEVEL + 1]
+    ends = at + size
+    usual = written & (size > 2) & (rows.data[ends - 2] == ord(".")) & (rows.data[ends - 1] == ord("0"))
+    whole: Flags = usual & ~_no_plain_integers(rows, np.where(usual, size - 2, 0)) & (np.abs(rows.values) < 2.0**63)
+    for row in np.flatnonzero(written & ~whole).tolist():  # 1.00, 1e0: seldom
+        value = exact_integer(rows.text(row, _LEVEL))
+        whole[row] = value is not None and -(2**63) <= value < 2**63
+    return whole
+
+
+def _written_as_fractions(rows: Rows) -> Flags:
+    """bool[N]: levels that are written with more than a sign and digits, or with too many of these."""
+    return _no_plain_integers(rows, rows.spans[:, _LEVEL + 1])
+
+
+def _no_plain_integers(rows: Rows, size: Integers) -> Flags:
+    """bool[N]: are the first `size` bytes of levels more than a sign and digits, or too many of these?"""
+    at = rows.spans[:, _LEVEL]
     odd: Flags = size > _MOST_DIGITS
     for place in range(min(int(size.max(initial=0)), _MOST_DIGITS)):
         inside = place < size
