@@ -392,6 +392,9 @@ def test_runs_before_there_are_judgements(tmp_path: Path) -> None:
     assert [each["code"] for each in json.loads(outcome.out)[0]["findings"]] == ["swapped-files"]
     (report,) = json.loads(trecpy("check", "--json", "--qrels-format", "trec", run).out)
     assert report["kind"] == "qrels"
+    qrels, _ = write(tmp_path, QRELS.replace("; ", "\r"))  # whose first line has more columns than a run's
+    (report,) = json.loads(trecpy("check", "--json", qrels).out)
+    assert (report["kind"], report["records"]) == ("qrels", 120)
 
 
 def table(layout: str, rows: list[tuple[str, str, str]]) -> bytes:

@@ -105,13 +105,15 @@ def example(where: str, text: bytes) -> str:
     return f"{where}: {said if len(said) <= 80 else said[:77] + '...'}"
 
 
+def is_swapped(source: Source, kind: Kind, layout: str | None) -> bool:
+    """Is it of the other kind beyond doubt? Of CR line ends the first lines are one, which tells nothing."""
+    return not LONE_RETURN.search(source.peek(_HEAD)) and is_other_kind(source, kind, layout)
+
+
 def is_another(source: Source, kind: Kind, layout: str | None, found: Findings) -> bool:
     """Is the file no text, or of the other kind? Then nothing else is worth looking for."""
     head = source.peek(64)
-    code = "utf-16" if is_utf16(head) else ""
-    # Of CR line ends the first lines are one, which tells nothing.
-    if not code and not LONE_RETURN.search(source.peek(_HEAD)) and is_other_kind(source, kind, layout):
-        code = "swapped-files"
+    code = "utf-16" if is_utf16(head) else "swapped-files" if is_swapped(source, kind, layout) else ""
     if code:
         text = head.decode("utf-16", "replace").encode() if code == "utf-16" else head
         found.add(code, 1, [example("line 1", text.split(b"\n")[0])])

@@ -94,10 +94,10 @@ def run(options: argparse.Namespace, streams: Streams) -> int:
 
 def _is_run(source: Source) -> bool:
     """Is it a run beyond doubt?"""
-    from trecpy.formats.sniff import is_other_kind
+    from trecpy.checks.rows import is_swapped
 
     try:
-        return is_other_kind(source, "qrels", None)
+        return is_swapped(source, "qrels", None)
     except FileError:  # which is said when it is read
         return False
 
