@@ -131,6 +131,8 @@ def test_it_is_the_evaluators_rules(qrels: dict[int, list[int]], run: dict[int, 
 
 # Rows of the judgements in another order than the run's
 
+_NOTHING = "no ranked document is judged: do ids differ?"
+
 
 def _shown(topics: int, order: list[int]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Each topic's shown notes are its own; row `order[t]` of the judgements is topic t's."""
@@ -142,6 +144,7 @@ def test_rows_in_another_order_are_suspected() -> None:
     rotated = [(topic + 7) % 30 for topic in range(30)]
     found = trecpy.qilin(*_shown(30, rotated))
     assert found.notes == (
+        _NOTHING,
         "ranks 0 of 60 relevant notes for their own topic, and 60 only for others: are the rows of the judgements in "
         "the order that the run was made with?",
     )
@@ -152,9 +155,9 @@ def test_rows_in_order_are_not_suspected() -> None:
     one_in_ten = [topic + (8 if topic % 10 == 1 else -1 if topic % 10 else 0) for topic in range(30)]
     assert trecpy.qilin(*_shown(30, one_in_ten)).notes == ()
     few = [(topic + 1) % 5 for topic in range(5)]
-    assert trecpy.qilin(*_shown(5, few)).notes == ()
+    assert trecpy.qilin(*_shown(5, few)).notes == (_NOTHING,)
     poor = {topic: [10**6 + topic] for topic in range(30)}  # no relevant note anywhere
-    assert trecpy.qilin(_shown(30, list(range(30)))[0], poor).notes == ()
+    assert trecpy.qilin(_shown(30, list(range(30)))[0], poor).notes == (_NOTHING,)
 
 
 # Forms and files
@@ -240,7 +243,11 @@ def test_oddities_are_said(folder: Path) -> None:
         ),
         ("run.csv", "qid,pid,score\n0,1,x\n", "run.csv:2: expected a score, a number, found 'x'"),
         ("run.csv", "qid,pid,score\n0,1,1\n0,2,nan\n", "run.csv:3: expected a score, a number, found 'nan'"),
-        ("run.csv", 'qid,pid,score\n0,"1\n', "run.csv:2: unexpected end of data"),
+        (
+            "run.csv",
+            'qid,pid,score\n0,"1\n',
+            "run.csv:2: expected the end of a field in quotes, found the end of the file",
+        ),
         ("run.csv", b"qid,pid,score\n0,\xff,1\n", "run.csv:2: expected an integer as pid, found '"),
         ("run.csv", "", "run.csv: "),
         ("gold.csv", "", "gold.csv: "),
