@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from trecpy.checks.findings import Findings
+from trecpy.checks.findings import Findings, Severity
 from trecpy.checks.ids import compared, difference
 from trecpy.checks.qrels import CheckedQrels
 from trecpy.checks.rows import Rows
@@ -74,14 +74,14 @@ class NearIds:
                 severity=None if self._matched else "error",
             )
 
-    def none_judged(self, count: int, found: Findings) -> None:
-        """Say that of the documents of judged topics, so many, none is judged, or next to none."""
-        if not self._near:
-            found.add("no-judged-document", count, detail="all are judged in other topics: do topics differ?")
-            return
-        names = self._names()
-        said = [_such_as("documents", list(self._near), names)]
-        found.add("no-judged-document", count, said, difference(self._near, names))
+    def none_judged(self, ranked: int, judged: int, found: Findings) -> None:
+        """Say that of the ranked documents of judged topics none is judged, or, which a bad system may do, few are."""
+        severity: Severity = "warning" if judged else "error"
+        said, detail = list[str](), "all are judged in other topics: do topics differ?"
+        if self._near:
+            names = self._names()
+            said, detail = [_such_as("documents", list(self._near), names)], difference(self._near, names)
+        found.add("no-judged-document", ranked - judged, said, detail, severity)
 
     def _names(self) -> list[bytes]:
         """Judged documents."""

@@ -199,7 +199,7 @@ class _Run:
         self.near.conclude(missing, unjudged, self.sizes.lines, bool(scores.present), self.found)
         self.unjudged.conclude(self.found)
         if self.unjudged.matched < _FEW * self.unjudged.possible:
-            self.near.none_judged(self.unjudged.ranked - self.unjudged.matched, self.found)
+            self.near.none_judged(self.unjudged.ranked, self.unjudged.matched, self.found)
         if scores.present and "tied-scores" in self.found:
             self._measure_ties(scores)
 
