@@ -20,8 +20,8 @@ from trecpy.names import key_of, parse_name, parse_names
 from trecpy.packed import Judgements
 from trecpy.plan import Plan
 from trecpy.protocol import Protocol, chosen_protocol
-from trecpy.scores import NOT_COUNTED, Counts, Scores
-from trecpy.text import described, quoted
+from trecpy.scores import NOT_COUNTED, RANKED, RANKED_JUDGED, Counts, Scores
+from trecpy.text import as_strings, described, quoted
 from trecpy.threads import workers_of
 
 Measures = object  # a name, a measure of ir_measures, or several of them
@@ -146,7 +146,7 @@ class Evaluation:
     @property
     def topics(self) -> tuple[str, ...]:
         """Ids of the scored topics, in byte order."""
-        return tuple(topic.decode("utf-8", "surrogateescape") for topic in self._scores.topics)
+        return tuple(as_strings(self._scores.topics))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -366,8 +366,8 @@ def merge(*evaluations: Evaluation) -> Evaluation:
 
 def _matches_nothing(scores: Scores) -> bool:
     """Are there documents in the rankings of judged topics, and is not one of them judged?"""
-    counts = scores.counts
-    return counts.ranked_judged == 0 and (counts.ranked > 0 or scores.protocol.judged_only)
+    judged = scores.counted[RANKED_JUDGED]
+    return bool(judged == 0 and (scores.counted[RANKED] > 0 or scores.protocol.judged_only))
 
 
 def _finite(value: float) -> float | None:

@@ -17,7 +17,7 @@ from trecpy.mapped import Mapped
 from trecpy.packed import Block, Judgements, Records
 from trecpy.packed import Qrels as Leveled
 from trecpy.protocol import COMPATS, Compat, Protocol
-from trecpy.text import described, quoted
+from trecpy.text import as_strings, described, quoted
 
 
 class Qrels:
@@ -111,7 +111,7 @@ class Qrels:
     @property
     def topics(self) -> tuple[str, ...]:
         """Ids of the judged topics, in byte order."""
-        return tuple(topic.decode("utf-8", "surrogateescape") for topic in self.judgements.topics)
+        return tuple(as_strings(self.judgements.topics))
 
     def __len__(self) -> int:
         return len(self.judgements.topics)
@@ -203,7 +203,7 @@ class Run:
     @property
     def topics(self) -> tuple[str, ...]:
         """Ids of the topics, in order of appearance."""
-        return tuple(topic.decode("utf-8", "surrogateescape") for topic in self._records.topics)
+        return tuple(as_strings(self._records.topics))
 
     def __len__(self) -> int:
         return len(self._records.topics)

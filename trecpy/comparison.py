@@ -10,7 +10,7 @@ import numpy as np
 
 from trecpy.api import Evaluation
 from trecpy.errors import InputError, MeasureError, ParameterError
-from trecpy.joining import Joined, Side, decoded, refuse_other_judgements, shared_columns
+from trecpy.joining import Joined, Side, refuse_other_judgements, shared_columns
 from trecpy.kernels.dtypes import Reals
 from trecpy.names import key_of, parse_name
 from trecpy.presets import stated
@@ -29,7 +29,7 @@ from trecpy.significance import (
     refuse_unready,
     rounded,
 )
-from trecpy.text import described, plural, quoted
+from trecpy.text import as_strings, described, plural, quoted
 
 EDGES = (0.0, 0.25, 0.5, 0.75)
 
@@ -299,7 +299,7 @@ def _compared(baseline: Evaluation, other: Evaluation, test: str, seed: int, res
     ]
     return Comparison(
         measures=tuple(measures),
-        topics=tuple(decoded(sorted({topic for each in joined.values() for topic in each.topics}))),
+        topics=tuple(as_strings(sorted({topic for each in joined.values() for topic in each.topics}))),
         test=test,
         correction="none",
         family=0,

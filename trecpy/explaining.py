@@ -12,13 +12,12 @@ from trecpy.api import Evaluation, Evaluator
 from trecpy.collection import as_qrels
 from trecpy.errors import InputError, ParameterError
 from trecpy.gains import Gains
-from trecpy.joining import decoded
 from trecpy.names import one_mean
 from trecpy.packed import Qrels
 from trecpy.presets import protocols, stated
 from trecpy.protocol import CHOICES, Protocol, chosen_protocol
 from trecpy.registry import Column
-from trecpy.text import described
+from trecpy.text import as_strings, described
 
 # Fields that a column cannot have alone, or that change no value.
 _OF_ALL = ("name", "per_measure", "num_docs", "max_grade")
@@ -232,7 +231,7 @@ def _by_topic(evaluation: Evaluation, column: int) -> dict[str, float]:
     scores = evaluation._scores
     known = dict(zip(evaluation.topics, scores.per_query[:, column].tolist(), strict=True))
     absent = scores.columns[column].measure.absent
-    return {topic: known.get(topic, absent) for topic in decoded(scores.counted_by(column))}
+    return {topic: known.get(topic, absent) for topic in as_strings(scores.counted_by(column))}
 
 
 def _most(before: dict[str, float], after: dict[str, float]) -> tuple[int, tuple[tuple[str, float, float], ...]]:

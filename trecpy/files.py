@@ -222,8 +222,7 @@ def read_parts(
             if kind == "qrels":
                 fraction = fraction or values.dtype.kind == "f"
                 if values.dtype.kind == "i" and not beyond:
-                    large = np.flatnonzero((values > 2**53) | (values < -(2**53))).tolist()
-                    row = next((row for row in large if not is_double(int(values[row]))), None)
+                    row = next((row for row in _large_integers(values) if not is_double(int(values[row]))), None)
                     beyond = "" if row is None else f"{columns.where(row)}: {unheld(int(values[row]))}"
                 if beyond and fraction:
                     raise FormatError(beyond)

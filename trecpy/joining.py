@@ -10,7 +10,7 @@ from trecpy.kernels.dtypes import Integers, Reals
 from trecpy.names import key_of
 from trecpy.registry import Aggregate, Column
 from trecpy.scores import Scores
-from trecpy.text import plural, quoted
+from trecpy.text import as_strings, plural, quoted
 
 
 def refuse_other_judgements(baseline: Scores, other: Scores) -> None:
@@ -83,9 +83,4 @@ class Joined:
                 f"compare: no topic is in both evaluations, of {plural(len(a), 'topic')} and {plural(len(b), 'topic')}"
             )
         places = first.places(topics), second.places(topics)
-        return cls(topics, tuple(decoded(topics)), places, len(a) - len(topics), len(b) - len(topics))
-
-
-def decoded(topics: Iterable[bytes]) -> list[str]:
-    """Ids as text."""
-    return [topic.decode("utf-8", "surrogateescape") for topic in topics]
+        return cls(topics, tuple(as_strings(topics)), places, len(a) - len(topics), len(b) - len(topics))

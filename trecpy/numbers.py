@@ -72,3 +72,9 @@ def exact_integer(text: bytes) -> int | None:
     except (InvalidOperation, UnicodeDecodeError):
         return None
     return int(number) if number.is_finite() and number.adjusted() < _MOST_DIGITS and number == int(number) else None
+
+
+def whole_level(text: bytes) -> int | None:
+    """The same, where 64 bits hold it; else None."""
+    value = exact_integer(text)
+    return value if value is not None and -(2**63) <= value < 2**63 else None

@@ -1,7 +1,8 @@
-"""Bytes of ids and file names in messages: never decoded for output, only shown."""
+"""Bytes of ids and file names: shown in messages, where they are never decoded, and as the strings of Python."""
 
 import os
 import stat
+from collections.abc import Iterable
 
 
 def shown(text: bytes | str | os.PathLike[str]) -> str:
@@ -19,6 +20,11 @@ def shown(text: bytes | str | os.PathLike[str]) -> str:
 def quoted(text: bytes | str) -> str:
     """The same between single quotes."""
     return f"'{shown(text)}'"
+
+
+def as_strings(ids: Iterable[bytes]) -> list[str]:
+    """Ids as strings; bytes that are no UTF-8 are lone surrogates there, and come back from them."""
+    return [each.decode("utf-8", "surrogateescape") for each in ids]
 
 
 def described(value: object) -> str:

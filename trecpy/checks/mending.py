@@ -9,7 +9,7 @@ from trecpy.checks.lines import has_spaces_in_ids
 from trecpy.checks.rows import LONE_RETURN
 from trecpy.errors import FormatError
 from trecpy.formats.source import BOM, Source, byte_lines
-from trecpy.numbers import exact_integer, strtod
+from trecpy.numbers import strtod, whole_level
 
 _HEAD = 64
 _PIECE = 1 << 20
@@ -91,8 +91,8 @@ class Mending:
 
     def _with_integer(self, line: bytes, level: bytes) -> bytes:
         """The line with its level, the last thing in it, as an integer, if it is one."""
-        value = exact_integer(level)
-        if level.lstrip(b"+-").isdigit() or value is None or not -(2**63) <= value < 2**63:
+        value = whole_level(level)
+        if value is None or level.lstrip(b"+-").isdigit():
             return line
         self.mended["whole-level"] += 1
         at = line.rindex(level)

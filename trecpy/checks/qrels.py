@@ -18,7 +18,7 @@ from trecpy.formats.trec import JUDGEMENT_LAYOUTS
 from trecpy.inputs import KNOWN, packed_levels
 from trecpy.kernels.dtypes import Flags, Integers
 from trecpy.names import parse_names
-from trecpy.numbers import exact_integer
+from trecpy.numbers import exact_integer, whole_level
 from trecpy.packed import Qrels, Records, coded
 from trecpy.plan import Plan
 from trecpy.protocol import Protocol
@@ -158,8 +158,7 @@ def _whole(rows: Rows, written: Flags) -> Flags:
     usual = written & (size > 2) & (rows.data[ends - 2] == ord(".")) & (rows.data[ends - 1] == ord("0"))
     whole: Flags = usual & ~_no_plain_integers(rows, np.where(usual, size - 2, 0)) & (np.abs(rows.values) < 2.0**63)
     for row in np.flatnonzero(written & ~whole).tolist():  # 1.00, 1e0: seldom
-        value = exact_integer(rows.text(row, _LEVEL))
-        whole[row] = value is not None and -(2**63) <= value < 2**63
+        whole[row] = whole_level(rows.text(row, _LEVEL)) is not None
     return whole
 
 

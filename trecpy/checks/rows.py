@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from trecpy.arrays import sizes_of
 from trecpy.checks.findings import Findings
 from trecpy.formats.columns import Kind
 from trecpy.formats.sniff import is_other_kind
@@ -46,8 +45,7 @@ class Rows:
     @classmethod
     def of_block(cls, block: Block) -> "Rows":
         """Those of a part of a run."""
-        topic = np.repeat(np.arange(len(block.topics)), sizes_of(block.starts))
-        return cls(block.topics, topic, block.data, block.spans, block.hashes, block.scores, block.before)
+        return cls(block.topics, block.topic, block.data, block.spans, block.hashes, block.scores, block.before)
 
     @cached_property
     def repeated(self) -> tuple[Integers, int]:

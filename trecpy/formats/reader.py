@@ -17,7 +17,7 @@ from trecpy.formats.source import BOM, Lines, Source
 from trecpy.formats.trec import Layout
 from trecpy.kernels import parse as kernel
 from trecpy.kernels import rank
-from trecpy.numbers import exact_integer, strtod, strtol
+from trecpy.numbers import strtod, strtol, whole_level
 from trecpy.packed import Records
 from trecpy.protocol import Compat
 from trecpy.text import quoted
@@ -302,8 +302,8 @@ class Reader:
         if self.layout.integer:
             value, rest = strtol(text)
             clamped = not rest and not -(2**63) <= int(text[:40]) < 2**63
-            if rest and self.strict and (whole := _whole(text)) is not None:
-                value, rest = whole, b""
+            if rest and self.strict and not strtod(text)[1] and (whole := whole_level(text)) is not None:
+                value, rest = whole, b""  # 1.0, as frames write levels
             self.records.level[record] = value
         else:
             self.records.score[record], rest = strtod(text)
@@ -340,12 +340,6 @@ class Reader:
         return (
             f"{self.source.name}:{line}: column {column} ({self.layout.value}): expected {kind}, found {quoted(found)}"
         )
-
-
-def _whole(text: bytes) -> int | None:
-    """The integer that a number written as a fraction is (1.0, as frames write levels); None: none of 64 bits."""
-    value = None if strtod(text)[1] else exact_integer(text)
-    return value if value is not None and -(2**63) <= value < 2**63 else None
 
 
 def powers_of_five() -> NDArray[np.uint64]:
