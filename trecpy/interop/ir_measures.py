@@ -76,7 +76,7 @@ class _Evaluator(providers.Evaluator):  # type: ignore[misc]  # as above
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         try:
-            evaluation = self._evaluator.evaluate(run)
+            evaluation = self._evaluator.evaluate(run, witness=False)
         except NothingScoredError:
             return
         for topic, row in zip(evaluation.topics, evaluation.per_query.tolist(), strict=True):

@@ -61,7 +61,7 @@ class RelevanceEvaluator:
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
         """{topic: {column: value}} of the topics that both have; runid and relstring, which are text, have 0."""
         try:
-            evaluation = self._evaluator.evaluate(scores)
+            evaluation = self._evaluator.evaluate(scores, witness=False)
         except NothingScoredError:
             return {}
         # A measure that has one value has one key, whatever its parameters are.

@@ -105,7 +105,7 @@ class QilinScorer:
             pool.see(block)
 
         try:
-            evaluation = self.evaluator.evaluate(Watched(run, see))
+            evaluation = self.evaluator.evaluate(Watched(run, see), witness=False)
         except NothingScoredError:
             name, in_file = named_input(run, "run")
             if in_file and not pool.documents:
