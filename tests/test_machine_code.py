@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trecpy.kernels import _native, walk
+from trecpy.kernels import _native, rank, strings, walk
 
 # Sums 1, 2, ... within two groups and says whether numba was loaded for it.
 SCRIPT = """
@@ -107,6 +107,13 @@ def test_code_for_another_key_is_not_used(folder: Path, made: bytes) -> None:
     file.write_bytes(_native._MAGIC + header + body)
     assert sums(folder)
     assert not sums(folder)
+
+
+def test_the_key_has_the_text_of_every_file_that_is_compiled_in() -> None:
+    text = rank.rank.file.text()  # type: ignore[attr-defined]
+    for each in (rank, strings):
+        assert Path(each.__file__).read_bytes() in text
+    assert Path(walk.__file__).read_bytes() not in text
 
 
 @pytest.mark.parametrize("mode", [0o720, 0o702])

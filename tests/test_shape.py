@@ -15,7 +15,7 @@ from trecpy.registry import catalogue, nicknames
 PACKAGE = Path(trecpy.__file__).parent
 KERNELS = sorted((PACKAGE / "kernels").glob("*.py"))
 OTHERS = sorted(set(PACKAGE.rglob("*.py")) - set(KERNELS))
-SHARED_BY_KERNELS = {"trecpy.kernels._jit", "trecpy.kernels.dtypes"}
+SHARED_BY_KERNELS = {"trecpy.kernels._jit", "trecpy.kernels.dtypes", "trecpy.kernels.strings"}
 
 
 def _imports(file: Path) -> Iterator[str]:

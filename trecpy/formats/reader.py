@@ -204,7 +204,6 @@ class Reader:
         self._state[kernel.ODD] = self._state[kernel.TAG_SIZE] = 0
         status = kernel.parse(
             self.lines.data,
-            self.lines.words,
             start,
             stop,
             self._packed,

@@ -267,7 +267,7 @@ class Lines:
     A buffer over a source that holds whole lines; a last line without a newline is given one.
 
     data: uint8[]  data[:stop] has been read; ended: nothing comes behind it; at least 16 bytes lie behind, whatever
-        is in them; words: the same memory as uint64[]
+        is in them
     before: lines of the file that lie before data[0]
     """
 
@@ -276,7 +276,7 @@ class Lines:
         self.stop = 0
         self.before = 0
         self.ended = False
-        self._set(bytearray(_rounded(block)))
+        self._set(bytearray(block + _BEHIND))
 
     def read(self, whole: bool = False) -> int:
         """
@@ -362,7 +362,7 @@ class Lines:
             return
         self.source.check_held(room)
         try:
-            larger = bytearray(_rounded(room))
+            larger = bytearray(room + _BEHIND)
         except MemoryError:
             raise no_memory(self.source.name) from None
         larger[: self.stop] = self._buffer[: self.stop]
@@ -370,12 +370,7 @@ class Lines:
 
     def _set(self, buffer: bytearray) -> None:
         self._buffer, self._room = buffer, len(buffer) - _BEHIND
-        self.data, self.words = np.frombuffer(buffer, np.uint8), np.frombuffer(buffer, np.uint64)
-
-
-def _rounded(room: int) -> int:
-    """Bytes of a buffer of whole words with that much room, and what must lie behind."""
-    return (room + 7) // 8 * 8 + _BEHIND
+        self.data = np.frombuffer(buffer, np.uint8)
 
 
 def read_lines(file: str | Source) -> tuple[str, list[bytes]]:

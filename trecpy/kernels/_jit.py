@@ -30,18 +30,29 @@ _files: dict[str, "_File"] = {}
 
 
 class _File:
-    """The kernels of one file, which may call each other, and its text."""
+    """The kernels of one file, which may call each other and `inlined` ones of other files, and its text."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str, names: dict[str, Any]) -> None:
+        """names: all that the file knows by name, which may not be all there yet"""
         self.kernels: dict[str, _Kernel] = {}
+        self._path, self._names = path, names
         self._text: bytes | None = None
         self._dispatchers: dict[bool, dict[str, Any]] = {}
 
-    def text(self, path: str) -> bytes:
-        """Raises OSError."""
+    def _taken(self) -> dict[str, "_Kernel"]:
+        """The kernels that it takes from other files, by its own name for each."""
+        return {
+            name: value for name, value in self._names.items() if isinstance(value, _Kernel) and value.file is not self
+        }
+
+    def text(self) -> bytes:
+        """The text of the file, and that of those from which it takes kernels. Raises OSError."""
         if self._text is None:
-            with open(path, "rb") as file:
-                self._text = file.read()
+            text = b""
+            for path in sorted({self._path, *(kernel.file._path for kernel in self._taken().values())}):
+                with open(path, "rb") as file:
+                    text += file.read()
+            self._text = text
         return self._text
 
     def dispatcher(self, name: str, native: bool) -> Any:
@@ -53,7 +64,9 @@ class _File:
         if native not in self._dispatchers:
             import numba
 
-            made = self._dispatchers[native] = dict(next(iter(self.kernels.values())).py_func.__globals__)
+            made = self._dispatchers[native] = dict(self._names)
+            for each, kernel in self._taken().items():
+                made[each] = kernel.file.dispatcher(kernel.py_func.__name__, native)
             for each, kernel in self.kernels.items():
                 function = kernel.py_func
                 copy = types.FunctionType(function.__code__, made, each, function.__defaults__)
@@ -128,8 +141,8 @@ class _Kernel:
         self._signature: _native.Signature = ()
         self._code: Callable[..., Any] | None = None
         self._dispatcher: Any = None
-        self._file = _files.setdefault(function.__module__, _File())
-        self._file.kernels[function.__name__] = self
+        self.file = _files.setdefault(function.__module__, _File(function.__code__.co_filename, function.__globals__))
+        self.file.kernels[function.__name__] = self
 
     def __call__(self, *arguments: Any) -> Any:
         if not self._ready:
@@ -152,7 +165,7 @@ class _Kernel:
                 return self._code(*given)
         if self._dispatcher is None:
             with _lock:
-                self._dispatcher = self._file.dispatcher(self.py_func.__name__, native=False)
+                self._dispatcher = self.file.dispatcher(self.py_func.__name__, native=False)
         return self._dispatcher(*arguments)
 
     def _prepare(self, arguments: tuple[Any, ...]) -> None:
@@ -167,7 +180,7 @@ class _Kernel:
         name = f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__name__}"
         returns = self.py_func.__annotations__["return"] is not None
         try:
-            key = _native.key(self._file.text(self.py_func.__code__.co_filename), name, self._signature)
+            key = _native.key(self.file.text(), name, self._signature)
             folder = _native.folder()
             kept = _native.load(folder, name, key) if folder is not None else None
             while kept is None and folder is not None and _beside.awaited(name.partition(".")[0]):
@@ -183,7 +196,7 @@ class _Kernel:
 
     def _compile(self, returns: bool) -> tuple[bytes, bytes]:
         """What _native.compile_code() gives, or _REFUSED."""
-        dispatcher = self._file.dispatcher(self.py_func.__name__, native=True)
+        dispatcher = self.file.dispatcher(self.py_func.__name__, native=True)
         collecting = gc.isenabled()
         gc.disable()  # numba makes many objects and drops few: an eighth less time
         try:
@@ -210,5 +223,5 @@ def allocating(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile a helper into each kernel of its file that calls it: a call would cost more than what it does."""
+    """Compile a helper into each kernel that calls it: a call would cost more than what it does."""
     return cast(F, _Kernel(function, inline=True, native=False))

@@ -11,6 +11,7 @@ import numpy as np
 
 from trecpy.kernels._jit import compiled, inlined
 from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
+from trecpy.kernels.strings import EIGHT, eight, hash_bytes, hash_padded, same
 
 # Entries of `layout`, which says what a line must look like. A column is an index from 0, or -1 where there is none.
 COLUMNS, EXACT, DOC, VALUE, TAG, FIRST_SPAN, SECOND_SPAN, COMMENTS, BLANKS, INTEGER = range(10)
@@ -27,7 +28,6 @@ DONE, WRONG_COLUMNS = range(2)
 
 MAX_COLUMNS = 6
 
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 _32 = np.uint64(32)
 _LOW32 = np.uint64(0xFFFFFFFF)
 _ZERO, _ONE, _TEN, _128 = np.uint64(0), np.uint64(1), np.uint64(10), np.uint64(128)
@@ -39,7 +39,7 @@ _2_53, _2_63 = np.uint64(1 << 53), np.uint64(1 << 63)
 _EXACT_TENS = np.array([10.0**i for i in range(23)])
 # The same byte eight times: 1, 33 (the first that is no blank), 128.
 _1S, _33S, _128S = (np.uint64(byte * 0x0101010101010101) for byte in (1, 33, 128))
-_3, _7, _8, _56 = np.uint64(3), np.uint64(7), np.uint64(8), np.uint64(56)
+_3, _56 = np.uint64(3), np.uint64(56)
 _LARGEST_EXPONENT = 10**17  # beyond any number of digits
 _MOST_DIGITS = 19  # of a number that always fits 64 bits
 
@@ -72,57 +72,14 @@ def powers_of_five() -> Words:
 
 
 @inlined
-def _mixed(h: np.uint64, word: np.uint64) -> np.uint64:
-    """A hash with eight bytes more."""
-    h = np.uint64((h ^ word) * _MIX)
-    return np.uint64(h ^ (h >> _32))
-
-
-@inlined
-def hash_bytes(data: Bytes, at: int, size: int) -> np.uint64:
-    """
-    64-bit hash of data[at:at+size], whose low bits serve as the index of a table.
-
-    Eight bytes, the first one lowest, are mixed in at a time, and at last those that are left, be it none.
-    """
-    h, word, shift = _ZERO, _ZERO, _ZERO
-    i, end = np.uint64(at), np.uint64(at + size)
-    while i < end:
-        word |= np.uint64(data[i]) << shift
-        shift += _8
-        if shift == _64:
-            h, word, shift = _mixed(h, word), _ZERO, _ZERO
-        i += _ONE
-    return _mixed(h, word)
-
-
-@inlined
-def _eight(words: Words, i: np.uint64) -> np.uint64:
-    """Eight bytes from byte i on, the first one lowest; words: the bytes' memory as uint64[], one further than that."""
-    shift = (i & _7) << _3
-    return np.uint64((words[i >> _3] >> shift) | ((words[(i >> _3) + _ONE] << _ONE) << (_63 - shift)))
-
-
-@inlined
-def _hash_words(words: Words, at: np.uint64, size: np.uint64) -> np.uint64:
-    """What hash_bytes() gives."""
-    h = _ZERO
-    while size >= _8:
-        h = _mixed(h, _eight(words, at))
-        at += _8
-        size -= _8
-    return _mixed(h, _eight(words, at) & ((_ONE << (size << _3)) - _ONE))
-
-
-@inlined
-def _token_end(data: Bytes, words: Words, i: np.uint64) -> np.uint64:
+def _token_end(data: Bytes, i: np.uint64) -> np.uint64:
     """Where the next blank or newline is from byte i on; eight bytes are looked at in one go."""
     while True:
-        word = _eight(words, i)
+        word = eight(data, i)
         # The lowest byte below 33 has its highest bit set here; those above it may have it too.
         low = (word - _33S) & ~word & _128S
         if low == _ZERO:
-            i += _8
+            i += EIGHT
             continue
         i += ((((low & (~low + _ONE)) - _ONE) & _1S) * _1S >> _56) - _ONE
         c = data[i]
@@ -267,22 +224,9 @@ def _integer(data: Bytes, at: int, end: int, level: Integers, record: int) -> bo
     return True
 
 
-@inlined
-def _same(a: Bytes, at: int, b: Bytes, start: int, size: int) -> bool:
-    """Are a[at:at+size] and b[start:start+size] the same bytes?"""
-    i, j, end = np.uint64(at), np.uint64(start), np.uint64(at + size)
-    while i < end:
-        if a[i] != b[j]:
-            return False
-        i += _ONE
-        j += _ONE
-    return True
-
-
 @compiled
 def parse(
     data: Bytes,
-    words: Words,
     start: int,
     stop: int,
     layout: Integers,
@@ -304,7 +248,7 @@ def parse(
     Read the lines of data[start:stop] into records; return DONE, or WRONG_COLUMNS at line state[LINES].
 
     Reads
-        data: uint8[>=stop+16]  no NUL; data[stop-1] is a newline; words: the same memory as uint64[]
+        data: uint8[>=stop+16]  no NUL; data[stop-1] is a newline
         layout: int64[LAYOUT_SIZE], powers: uint64[651, 3]  from powers_of_five()
     Scratch
         columns: int64[MAX_COLUMNS, 2]
@@ -337,7 +281,7 @@ def parse(
         count = 0
         # Most lines have the topic of the line before.
         again = False
-        if known_size > _ZERO and _eight(words, i) & known_mask == known_word:
+        if known_size > _ZERO and eight(data, i) & known_mask == known_word:
             c = data[i + known_size]
             if c == 32 or 9 <= c <= 13:
                 again = True
@@ -357,7 +301,7 @@ def parse(
                 count += 1
                 break
             token = i
-            i = _token_end(data, words, i)
+            i = _token_end(data, i)
             if count < wanted:
                 columns[count, 0], columns[count, 1] = token, i
             count += 1
@@ -379,14 +323,14 @@ def parse(
 
         place, size = columns[0, 0], columns[0, 1] - columns[0, 0]
         if not again and (
-            current < 0 or topics[current, 1] != size or not _same(arena, topics[current, 0], data, place, size)
+            current < 0 or topics[current, 1] != size or not same(arena, topics[current, 0], data, place, size)
         ):
-            h = np.int64(_hash_words(words, np.uint64(place), np.uint64(size)))
+            h = np.int64(hash_padded(data, place, size))
             slot = np.uint64(h) & mask
             while slots[slot] >= 0:
                 known = slots[slot]
                 if topics[known, 2] == h and topics[known, 1] == size:
-                    if _same(arena, topics[known, 0], data, place, size):
+                    if same(arena, topics[known, 0], data, place, size):
                         break
                 slot = (slot + _ONE) & mask
             if slots[slot] < 0:
@@ -402,11 +346,11 @@ def parse(
             current = np.int64(slots[slot])
             known_size = np.uint64(size) if size < 8 else _ZERO
             known_mask = (_ONE << (known_size << _3)) - _ONE
-            known_word = _eight(words, np.uint64(place)) & known_mask
+            known_word = eight(data, np.uint64(place)) & known_mask
         topic[record] = current
 
         spans[record, 0], spans[record, 1] = columns[doc, 0], columns[doc, 1] - columns[doc, 0]
-        hashes[record] = _hash_words(words, np.uint64(columns[doc, 0]), np.uint64(spans[record, 1]))
+        hashes[record] = hash_padded(data, spans[record, 0], spans[record, 1])
         if first >= 0:
             spans[record, 2], spans[record, 3] = columns[first, 0], columns[first, 1] - columns[first, 0]
         if second >= 0:
@@ -449,7 +393,7 @@ def last_topic(data: Bytes, start: int, stop: int, comments: int) -> int:
                     i += 1
                 size = i - at
             elif (
-                not _same(data, at, data, i, size)
+                not same(data, at, data, i, size)
                 or data[i + size] > 32
                 or not (data[i + size] == 32 or 9 <= data[i + size] <= 13)
             ):
@@ -495,7 +439,7 @@ def intern(data: Bytes, spans: Integers, column: int, slots: Int32s, known: Inte
         while slots[slot] >= 0:
             first = known[slots[slot], 0]
             if known[first, 2] == known[r, 2] and spans[first, column + 1] == size:
-                if _same(data, spans[first, column], data, at, size):
+                if same(data, spans[first, column], data, at, size):
                     break
             slot = (slot + _ONE) & mask
         if slots[slot] < 0:

@@ -1,9 +1,12 @@
 """Records of a run to rows of judged documents: order, ties, duplicates, the lookup in the judgements."""
 
+from typing import Any
+
 import numpy as np
 
 from trecpy.kernels._jit import compiled, inlined
 from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
+from trecpy.kernels.strings import same
 
 # What a ranked document's level is where the qrels give it none that counts.
 OUTSIDE, NEGATIVE = -1, -2
@@ -45,6 +48,12 @@ def _compare(a: Bytes, at: int, size: int, b: Bytes, start: int, length: int) ->
     return size - length
 
 
+@inlined
+def _alike(a: Bytes, spans: Integers, i: Any, b: Bytes, others: Integers, j: Any) -> bool:
+    """Are docno i of one and docno j of the other the same?"""
+    return spans[i, 1] == others[j, 1] and same(a, spans[i, 0], b, others[j, 0], spans[i, 1])
+
+
 @compiled
 def index(
     data: Bytes,
@@ -74,10 +83,7 @@ def index(
             slot = hashes[j] & mask
             while slots[base + np.int64(slot)] >= 0:
                 k = np.int64(slots[base + np.int64(slot)])
-                if (
-                    hashes[k] == hashes[j]
-                    and _compare(data, spans[k, 0], spans[k, 1], data, spans[j, 0], spans[j, 1]) == 0
-                ):
+                if hashes[k] == hashes[j] and _alike(data, spans, k, data, spans, j):
                     r = repeated[u, 0]
                     if r < 0 or _compare(data, spans[j, 0], spans[j, 1], data, spans[r, 0], spans[r, 1]) < 0:
                         repeated[u, 0], repeated[u, 1] = k, j
@@ -245,7 +251,7 @@ def _find_repeated(
         slot = hashes[r] & mask
         while seen[slot] >= 0:
             s = begin + np.int64(seen[slot])
-            if hashes[s] == hashes[r] and _compare(data, spans[s, 0], spans[s, 1], data, spans[r, 0], spans[r, 1]) == 0:
+            if hashes[s] == hashes[r] and _alike(data, spans, s, data, spans, r):
                 if duplicates == KEEP_ALL:
                     kept += 1
                 elif duplicates == REPORT:
@@ -357,13 +363,7 @@ def rank(
                 slot = hashes[r] & mask
                 found = np.int64(slots[base + np.int64(slot)])
                 while found >= 0:
-                    if (
-                        judged_hashes[found] == hashes[r]
-                        and _compare(
-                            judged_data, judged_spans[found, 0], judged_spans[found, 1], data, spans[r, 0], spans[r, 1]
-                        )
-                        == 0
-                    ):
+                    if judged_hashes[found] == hashes[r] and _alike(judged_data, judged_spans, found, data, spans, r):
                         break
                     slot = (slot + _ONE) & mask
                     found = np.int64(slots[base + np.int64(slot)])
