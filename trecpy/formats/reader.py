@@ -82,20 +82,29 @@ class Reader:
         block: int = BLOCK,
         faults: Faults | None = None,
     ) -> None:
-        self.source, self.layout, self.strict, self.faults = source, layout, strict, faults
         self.lines = Lines(source, block)
         self.records = Parsed(2 + 2 * len(layout.spans))
-        self.odd = Oddities()
-        self.tag = b""
-        self._packed = layout.packed()
-        if compat == "9.0.8":
-            self._packed[kernel.COMMENTS] = kernel.NO_COMMENTS
         self._powers = powers_of_five()
         self._state = np.zeros(kernel.STATE_SIZE, np.int64)
         self._columns = np.empty((kernel.MAX_COLUMNS, 2), np.int64)
         self._slots = np.full(2, -1, np.int32)
         self._topics = np.empty((0, 4), np.int64)
         self._arena = np.empty(0, np.uint8)
+        self.open(source, layout, compat, strict, faults)
+
+    def open(self, source: Source, layout: Layout, compat: Compat, strict: bool, faults: Faults | None = None) -> None:
+        """
+        Turn to a file, with the memory there is.
+
+        layout: has as many spans as the one before
+        """
+        self.source, self.layout, self.strict, self.faults = source, layout, strict, faults
+        self.lines.open(source)
+        self.odd = Oddities()
+        self.tag = b""
+        self._packed = layout.packed()
+        if compat == "9.0.8":
+            self._packed[kernel.COMMENTS] = kernel.NO_COMMENTS
         self._start = self._stop = 0  # of the lines to be parsed
 
     @property

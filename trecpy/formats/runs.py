@@ -19,6 +19,11 @@ from trecpy.protocol import Compat
 from trecpy.threads import in_order
 
 _MOST_RECORDS = 1 << 18
+_MOST_SPARE = 8  # of some 10 MB each
+
+# Readers that have done their work, for the next runs: memory that is touched for the first time takes longer than what
+# is read into it. Several threads take from here and give back.
+_spare: list[Reader] = []
 R = TypeVar("R")
 
 
@@ -79,7 +84,8 @@ class RunReader:
 
         known: set[bytes] = set()
         odd = Oddities()
-        with closing(in_order(parse, self._parts(threads), threads)) as parsed:
+        readers: list[Reader] = []
+        with closing(in_order(parse, self._parts(readers, threads), threads)) as parsed:
             for reader, found in parsed:
                 if apart := reader.came_back(known):
                     odd.apart, odd.again = apart, bool(known or not reader.lines.ended)
@@ -104,6 +110,7 @@ class RunReader:
         elif not known and self._faults is None:
             raise self._no_topic()
         self.odd = odd
+        self._leave(readers)
 
     def whole(self) -> tuple[Records, NDArray[np.float64]]:
         """All records and their scores: float64[N], held in memory."""
@@ -120,19 +127,19 @@ class RunReader:
         self.tag = reader.tag
         return reader
 
-    def _parts(self, threads: int) -> Iterator[Reader]:
+    def _parts(self, readers: list[Reader], threads: int) -> Iterator[Reader]:
         """
         Yield readers that have read a part of the file each: the lines of some topics.
 
-        There are threads + 1 of them. The first one is filled again when all have been yielded.
+        readers: to which they are added; there are threads + 1 of them, for one thread one. The first one is filled
+        again when all have been yielded.
         """
-        readers: list[Reader] = []
         rest, before, ended = b"", 0, False
-        number = 0
+        number, most = 0, 1 if threads == 1 else threads + 1
         while not ended:
-            if number <= threads:
+            if number < most:
                 readers.append(self._reader())
-            reader = readers[number % len(readers)]
+            reader = readers[number % most]
             rest = reader.read_topics(rest, before, first=number == 0)
             ended = reader.lines.ended
             before += 0 if ended else reader.count_lines()
@@ -140,7 +147,26 @@ class RunReader:
             yield reader
 
     def _reader(self) -> Reader:
+        if self._is_usual and _spare:
+            try:
+                reader = _spare.pop()
+            except IndexError:  # another thread took it
+                pass
+            else:
+                reader.open(self._source, self._layout, self._compat, self._strict)
+                return reader
         return Reader(self._source, self._layout, self._compat, self._strict, self._block, self._faults)
+
+    def _leave(self, readers: list[Reader]) -> None:
+        """Leave readers for the next run."""
+        if self._is_usual:
+            _spare.extend(reader for reader in readers if reader.lines.room == BLOCK)
+            del _spare[_MOST_SPARE:]
+
+    @property
+    def _is_usual(self) -> bool:
+        """Is it read with readers that suit other runs too?"""
+        return self._block == BLOCK and not self._layout.spans and self._faults is None
 
     def _no_topic(self) -> FormatError:
         return FormatError(

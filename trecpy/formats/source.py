@@ -268,15 +268,21 @@ class Lines:
 
     data: uint8[]  data[:stop] has been read; ended: nothing comes behind it; at least 16 bytes lie behind, whatever
         is in them
-    before: lines of the file that lie before data[0]
+    before: lines of the file that lie before data[0]; room: bytes that fit
     """
 
+    stop: int
+    before: int
+    ended: bool
+
     def __init__(self, source: Source, block: int) -> None:
-        self.source = source
-        self.stop = 0
-        self.before = 0
-        self.ended = False
         self._set(bytearray(block + _BEHIND))
+        self.open(source)
+
+    def open(self, source: Source) -> None:
+        """Turn to a source, with the memory there is."""
+        self.source = source
+        self.begin(b"", 0)
 
     def read(self, whole: bool = False) -> int:
         """
@@ -285,16 +291,16 @@ class Lines:
         The buffer grows as it must. Raises FormatError for a NUL byte.
         """
         begin = self.stop
-        if 2 * begin > self._room:
+        if 2 * begin > self.room:
             self._grow()
         if whole:
             self._grow(self.source.size() + 2)  # the newline that it may lack, and a byte to see the end by
         while not self.ended:
-            if self.stop + 1 == self._room:  # one byte is kept for the newline that the file may lack
+            if self.stop + 1 == self.room:  # one byte is kept for the newline that the file may lack
                 if not whole and self._buffer.rfind(b"\n", begin, self.stop) >= 0:
                     break
                 self._grow()
-            count = self.source.readinto(memoryview(self._buffer)[self.stop : self._room - 1])
+            count = self.source.readinto(memoryview(self._buffer)[self.stop : self.room - 1])
             place = self._buffer.find(0, self.stop, self.stop + count)
             if place >= 0:
                 column = place - self.line_start(place) + 1
@@ -313,7 +319,7 @@ class Lines:
 
     def begin(self, rest: bytes, before: int) -> None:
         """Forget everything; go on with bytes that were read already, which lie behind that many lines."""
-        while len(rest) >= self._room:
+        while len(rest) >= self.room:
             self._grow()
         self._buffer[: len(rest)] = rest
         self.stop, self.before, self.ended = len(rest), before, False
@@ -357,8 +363,8 @@ class Lines:
 
     def _grow(self, room: int = 0) -> None:
         """Have that much room at least; without that, twice as much as now."""
-        room = room or 2 * self._room
-        if room <= self._room:
+        room = room or 2 * self.room
+        if room <= self.room:
             return
         self.source.check_held(room)
         try:
@@ -369,7 +375,7 @@ class Lines:
         self._set(larger)
 
     def _set(self, buffer: bytearray) -> None:
-        self._buffer, self._room = buffer, len(buffer) - _BEHIND
+        self._buffer, self.room = buffer, len(buffer) - _BEHIND
         self.data = np.frombuffer(buffer, np.uint8)
 
 
