@@ -184,7 +184,7 @@ def _example_ids(judgements: Judgements, only: bytes | None) -> str:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class _Found:
     """What is worked out of a block by itself: places of the judged topics, each ranking of them; what else it has."""
 

@@ -97,7 +97,7 @@ def _merge_sorted(entries: list[Entry]) -> list[Entry]:
     return merged + left[i:] + right[j:]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class GainTable:
     """
     The entries of topics whose largest level is `top`, -1 where none is judged.
@@ -152,7 +152,7 @@ class GainTable:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Graded:
     """
     What judged documents are worth, and the ideal ranking of each unit of judgements: best first, gains above 0 only.
@@ -199,7 +199,7 @@ def _at(values: Reals, places: Integers, where: Flags) -> Reals:
     return result
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _Worth:
     """Judged levels: int64[J], the fractions that they stand for or None, and gains without pairs."""
 
@@ -228,7 +228,7 @@ class _Worth:
         return self.of(_descending(self.level if chosen.all() else self.level[chosen], unit)), bounds
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _Listed(_Worth):
     """The same for gains with pairs. document: float64[J]  worked out already."""
 

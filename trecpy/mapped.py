@@ -25,7 +25,7 @@ _TOGETHER = 1 << 18  # documents, unless a topic has more
 _NUMBERS = {float, int, np.float64, np.float32}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Mapped:
     """
     Rankings as they were given, {topic: {docno: score}}.

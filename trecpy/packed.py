@@ -59,7 +59,7 @@ def coded(values: np.ndarray[Any, Any]) -> tuple[Integers, Reals | None]:
     return np.where(values < 0, below, np.searchsorted(grades, values)), grades
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Records:
     """
     N pairs of a topic and a document, in any order: what is common to judgements and runs, wherever they come from.
@@ -82,7 +82,7 @@ class Records:
         return [self.topics[number] for number in by_bytes], place[self.topic]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Documents:
     """
     Documents by unit, with the table by which a ranked document is found among them.
@@ -135,7 +135,7 @@ class Documents:
         return (int(units[0]), *self.repeated[units[0]].tolist()) if len(units) else None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Block:
     """
     The rankings of some topics, as a run file has them: not in rank order.
@@ -266,7 +266,7 @@ _DUPLICATES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Judgements:
     """
     What every kind of judgements has: topics in byte order, each with one unit, or one for each of its groups.
@@ -382,7 +382,7 @@ class Judgements:
         return Ranked(unit, num_ret, row_starts, rank, level, document, first, last, tied_pairs, repeated)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Qrels(Judgements):
     """
     Judgements by level, those below 0 unjudged: -R qrels, one unit a topic, or -R qrels_jg, one a group.
@@ -484,7 +484,7 @@ class Qrels(Judgements):
         return self._memo[gains]  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Preferences(Judgements):
     """
     Preferences between documents: -R prefs or -R qrels_prefs. A topic is one unit of distinct documents in byte order.

@@ -21,7 +21,7 @@ from trecpy.registry import Column, Cutoffs, LevelGains, catalogue
 from trecpy.text import described, quoted, shown
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Plan:
     """What is asked of which judgements, worked out once for many runs."""
 

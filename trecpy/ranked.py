@@ -10,7 +10,7 @@ from trecpy.kernels.dtypes import Flags, Integers, Reals
 ONCE: Integers = np.zeros((0, 3), np.int64)  # Ranked.repeated where no document is ranked twice
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Ranked:
     """
     Some topics' rankings joined with the judgements: Q rankings, one for each unit of each topic.

@@ -43,7 +43,7 @@ Since = Literal["9.0.8", "10.0", "trecpy"]
 Parsed = list[tuple[str, Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class NoParameters:
     """A measure that takes none."""
 
@@ -58,7 +58,7 @@ class NoParameters:
         return [("", None)]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Cutoffs:
     """Ranks >= 1, one column each, ascending."""
 
@@ -88,7 +88,7 @@ class Cutoffs:
         return [(f"_{k}", k) for k in items]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class OptionalCutoffs(Cutoffs):
     """Cutoffs, or none: the whole ranking."""
 
@@ -104,7 +104,7 @@ class OptionalCutoffs(Cutoffs):
         return [("", None)] if given is None else super().read(name, given, compat)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Persistence:
     """How likely a reader goes on to the next document."""
 
@@ -127,7 +127,7 @@ class Persistence:
         return [("" if given is None else f"(p={numbers[0]!r})", numbers[0])]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Points:
     """Multiples of a number of documents, one column each, ascending."""
 
@@ -151,7 +151,7 @@ class Points:
         return [(f"_{point:3.2f}"[:9], point) for point in items]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class RealList:
     """
     A list of real numbers for one column, in the order given.
@@ -184,7 +184,7 @@ class RealList:
         return [(f"_{given}", numbers)]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class LevelGains:
     """`level=gain,...`: what levels are worth; with `p=...` a persistence too."""
 
@@ -258,7 +258,7 @@ Parameters = NoParameters | Cutoffs | Persistence | Points | RealList | LevelGai
 NO_PARAMETERS = NoParameters()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Measure:
     """
     A measure, as declared.
@@ -332,7 +332,7 @@ class Measure:
         ]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Column:
     """
     One printed value of a measure: its name, its parameter, and whether that was given or is the default.
@@ -465,7 +465,7 @@ def nicknames(compat: Compat) -> dict[str, list[str]]:
     return sets
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Request:
     """What one -m asks for: a measure or nickname, and parameters or None."""
 

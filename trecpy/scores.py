@@ -48,7 +48,7 @@ RANKED, RANKED_JUDGED, TIED_PAIRS, DROPPED = range(4)
 NOT_COUNTED = -1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Tied:
     """
     Rankings in which ties touch judged documents, kept to say how far values could move.
@@ -62,7 +62,7 @@ class Tied:
     ranked: Ranked
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Scores:
     """
     What was scored, before it is summed up.

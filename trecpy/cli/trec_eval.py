@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with sys.argv, or with `arguments`; return the exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     gc.disable()  # one evaluation leaves no cycles that matter; to look for them takes a twentieth of a short one
-    return process("trec_eval", lambda stdin, stdout, warn: run(given, stdin, stdout, warn))
+    return process("trec_eval", lambda stdin, stdout, warn: run(given, stdin, stdout, warn), last=arguments is None)
 
 
 def run(arguments: Sequence[str], stdin: IO[bytes] | None, stdout: IO[bytes] | None, warn: Warn) -> int:

@@ -83,7 +83,7 @@ def zstd() -> Any:
     return zstd
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Compression:
     """A compression: its name, and what begins the decompression of one member."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Place:
     """
     A line or a row of a table.

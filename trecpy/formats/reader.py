@@ -24,6 +24,7 @@ from trecpy.text import quoted
 
 # Small enough for a processor's cache, large enough that what is done once a block does not count.
 BLOCK = 1 << 22
+_SMALLEST_BLOCK = 1 << 16  # of files that are not larger themselves: to fill 4 MB with zeros takes 2 ms
 _NOT_A_NUMBER = "it counts as 0"
 _CUT_NUMBER = "what follows the number is ignored"
 _CLAMPED = "it is cut to 64 bits"
@@ -82,7 +83,8 @@ class Reader:
         block: int = BLOCK,
         faults: Faults | None = None,
     ) -> None:
-        self.lines = Lines(source, block)
+        size = source.size()
+        self.lines = Lines(source, min(block, max(2 * size, _SMALLEST_BLOCK)) if size else block)
         self.records = Parsed(2 + 2 * len(layout.spans))
         self._powers = powers_of_five()
         self._state = np.zeros(kernel.STATE_SIZE, np.int64)

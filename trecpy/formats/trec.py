@@ -8,7 +8,7 @@ from trecpy.kernels import parse as kernel
 from trecpy.kernels.dtypes import Integers
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Layout:
     """
     What a line is: its columns by name, which one is the value and what the value is called, and what is no data.
