@@ -266,6 +266,37 @@ def test_arrays_that_the_code_is_not_made_for_give_the_same_numbers() -> None:
     assert crooked.tolist() == total.tolist()
 
 
+def test_arrays_that_are_only_called_otherwise_are_taken_as_they_are(tmp_path: Path) -> None:
+    terms, starts, total = np.arange(1.0, 6.0), np.array([0, 2, 5]), np.empty(5)
+    walk.running(terms, starts, total)
+    code = walk.running._code  # type: ignore[attr-defined]
+    mapped = np.memmap(tmp_path / "sums", np.float64, "w+", shape=5)
+    same = starts.view(np.longlong)  # another dtype, and equal
+    assert code(terms, same, mapped) == _native.UNFIT
+    walk.running(terms, same, mapped)
+    assert mapped.tolist() == total.tolist()
+
+
+@pytest.mark.parametrize(
+    "unfit",
+    [
+        np.zeros(5, np.float32),
+        np.zeros(5, ">f8"),
+        np.zeros((5, 1)),
+        np.zeros(10)[::2],
+        np.zeros(41, np.uint8)[1:].view(float),
+    ],
+    ids=["narrow", "swapped", "two dimensions", "strided", "crooked"],
+)
+def test_code_refuses_what_it_is_not_made_for(unfit: np.ndarray) -> None:
+    terms, starts, total = np.arange(1.0, 6.0), np.array([0, 2, 5]), np.full(5, -1.0)
+    walk.running(terms, starts, np.empty(5))
+    code = walk.running._code  # type: ignore[attr-defined]
+    assert code(unfit, starts, total) == _native.UNFIT
+    assert total.tolist() == [-1.0] * 5
+    assert code(terms, starts, total) != _native.UNFIT
+
+
 def test_the_command_needs_no_numba_when_its_code_is_kept() -> None:
     files = [str(Path(__file__).parent.parent / "data_fixtures" / name) for name in ("example.qrels", "example.run")]
     code = (
@@ -309,7 +340,7 @@ def elf(symbol: bytes, kind: int, flags: int = 2) -> bytes:
 @pytest.mark.parametrize("kind", [2, 4])
 def test_code_is_linked(kind: int) -> None:
     imports, code = _native.link(elf(b"memset", kind), b"entry")
-    assert _native.function(imports, code, 0, True)() == 7
+    assert _native.function(imports, code, ())() == 7
     name, offset = imports.split()
     assert name == b"memset"
     call = code.index(b"\xc3\xe8") + 2
@@ -328,4 +359,4 @@ def test_what_is_not_known_to_be_right_is_refused(raw: bytes) -> None:
 
 def test_a_name_that_the_c_library_lacks_is_refused() -> None:
     with pytest.raises(_native.Refused):
-        _native.function(b"no_such_function 64\n", bytes(128), 0, False)
+        _native.function(b"no_such_function 64\n", bytes(128), ())

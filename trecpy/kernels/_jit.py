@@ -139,7 +139,7 @@ class _Kernel:
         self._native = native
         self._ready = False
         self._signature: _native.Signature = ()
-        self._code: Callable[..., Any] | None = None
+        self._code: Callable[..., int] | None = None
         self._dispatcher: Any = None
         self.file = _files.setdefault(function.__module__, _File(function.__code__.co_filename, function.__globals__))
         self.file.kernels[function.__name__] = self
@@ -151,18 +151,11 @@ class _Kernel:
                     self._prepare(arguments)
                     self._ready = True
         if self._code is not None:
-            given = []
-            for argument, expected in zip(arguments, self._signature, strict=True):
-                if expected is None:
-                    given.append(argument)
-                elif (argument.dtype, argument.ndim) == expected and (
-                    argument.flags.num & _native.FLAGS == _native.FLAGS
-                ):
-                    given.append(id(argument))
-                else:
-                    break
-            else:
-                return self._code(*given)
+            found = self._code(*arguments)
+            if found == _native.UNFIT:
+                found = self._code(*map(_plain, arguments, self._signature))
+            if found != _native.UNFIT:
+                return found
         if self._dispatcher is None:
             with _lock:
                 self._dispatcher = self.file.dispatcher(self.py_func.__name__, native=False)
@@ -190,7 +183,7 @@ class _Kernel:
                 if folder is not None:
                     _native.save(folder, name, key, *kept)
             if kept != _REFUSED:
-                self._code = _native.function(*kept, len(self._signature), returns)
+                self._code = _native.function(*kept, self._signature)
         except (_native.Refused, OSError):
             pass
 
@@ -210,6 +203,13 @@ class _Kernel:
         finally:
             if collecting:
                 gc.enable()
+
+
+def _plain(argument: Any, expected: tuple[np.dtype[Any], int] | None) -> Any:
+    """An array of a subclass, or whose dtype is another object that means the same, as an array for which code is."""
+    if expected is None or not isinstance(argument, np.ndarray) or argument.dtype != expected[0]:
+        return argument
+    return argument.view(expected[0], np.ndarray)
 
 
 def compiled(function: F) -> F:

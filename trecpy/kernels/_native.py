@@ -27,10 +27,14 @@ import numpy as np
 _MAGIC = b"trecpy machine code 1\n"
 _HEADER = struct.Struct("<IIII")  # sizes of the key, of the list of imports and of the code; checksum of all three
 
-# Array objects as every C extension reads them (PyArrayObject, whose layout is part of NumPy's binary interface), and
-# flags of theirs: in C order without gaps, and at addresses that suit the type.
-_DATA, _DIMENSIONS = object.__basicsize__, object.__basicsize__ + 16
+# Array objects as every C extension reads them (PyArrayObject, whose layout is part of NumPy's binary interface): where
+# the parts are that are read here, and flags: in C order without gaps, and at addresses that suit the type.
+_TYPE, _DATA = object.__basicsize__ - 8, object.__basicsize__
+_NDIM, _DIMENSIONS, _DTYPE, _FLAGS = (_DATA + 8 * i for i in (1, 2, 5, 6))
 FLAGS = 0x0001 | 0x0100
+
+# What code returns, having done nothing, for arrays that it is not made for. No kernel returns that.
+UNFIT = -(2**63)
 
 # What LLVM may call of the C library though no kernel does, to fill and to copy memory.
 _IMPORTS = ("memset", "memcpy", "memmove")
@@ -39,7 +43,7 @@ _STUB_SIZE = 16
 _ROOM = 64  # the largest alignment of a section that is accepted
 
 _libc: Any = None
-_kept: list[mmap.mmap] = []  # code is never unmapped
+_kept: list[Any] = []  # code is never unmapped, nor what it reads
 
 
 class Refused(Exception):
@@ -169,9 +173,9 @@ def _file_name(name: str, wanted: bytes) -> str:
 # From code to a function.
 
 
-def function(imports: bytes, code: bytes, arguments: int, returns: bool) -> Callable[..., Any]:
+def function(imports: bytes, code: bytes, signature: Signature) -> Callable[..., int]:
     """
-    A function of int64 arguments that runs the code, without the interpreter's lock; it returns int64 or nothing.
+    A function of arrays and int64 that runs the code, without the interpreter's lock, and returns int64, or UNFIT.
 
     imports: `name offset` of each stub in the code that waits for an address. Raises Refused: there is no memory that
     code may be put in.
@@ -193,8 +197,10 @@ def function(imports: bytes, code: bytes, arguments: int, returns: bool) -> Call
     except (OSError, AttributeError) as error:
         raise Refused(str(error)) from None
     _kept.append(memory)
-    prototype = ctypes.CFUNCTYPE(ctypes.c_int64 if returns else None, *[ctypes.c_int64] * arguments)
-    return prototype(begin)
+    wanted = np.array([id(np.ndarray), *(id(each[0]) for each in signature if each)])
+    _kept.append(wanted)
+    kinds = [ctypes.py_object if each else ctypes.c_int64 for each in signature]
+    return functools.partial(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, *kinds)(begin), wanted.ctypes.data)
 
 
 # From Python to code.
@@ -209,26 +215,24 @@ def compile_code(kernel: Any, signature: Signature, returns: bool) -> tuple[byte
     import numba
     from llvmlite import binding as llvm
 
-    probe = np.zeros((3, 5))
-    for offset, expected in ((_DATA, probe.ctypes.data), (_DIMENSIONS, probe.ctypes.shape_as(ctypes.c_int64))):
-        found = ctypes.c_uint64.from_address(id(probe) + offset).value
-        if isinstance(expected, int):
-            same = found == expected
-        else:
-            same = list((ctypes.c_int64 * 2).from_address(found)) == list(expected)
-        if not same:
-            raise Refused("array objects have another layout")
-
+    _check_layout()
     names = [f"a{i}" for i in range(len(signature))]
-    views: dict[str, Any] = {"kernel": kernel}
-    for name, each in zip(names, signature, strict=True):
-        if each is not None:
-            views[f"view_{name}"] = _view(numba.types.Array(numba.from_dtype(each[0]), each[1], "C"))
+    known: dict[str, Any] = {"kernel": kernel, "fits": _fits()}
+    arrays = [(name, each) for name, each in zip(names, signature, strict=True) if each is not None]
+    for name, (dtype, ndim) in arrays:
+        known[f"view_{name}"] = _view(numba.types.Array(numba.from_dtype(dtype), ndim, "C"))
+    fit = [f"fits({name}, wanted, {place}, {each[1]})" for place, (name, each) in enumerate(arrays, 1)]
     given = [f"view_{name}({name})" if each else name for name, each in zip(names, signature, strict=True)]
-    exec(f"def entry({', '.join(names)}):\n    return kernel({', '.join(given)})\n", views)
+    call = f"kernel({', '.join(given)})"
+    source = (
+        f"def entry({', '.join(['wanted', *names])}):\n"
+        f"    if not ({' & '.join(fit) or True}):\n        return {UNFIT}\n"
+        f"    {f'return {call}' if returns else f'{call}; return 0'}\n"
+    )
+    exec(source, known)
     int64 = numba.types.int64
-    c_signature = (int64 if returns else numba.types.void)(*[int64] * len(names))
-    entry = numba.cfunc(c_signature, error_model="numpy", _nrt=False)(views["entry"])
+    c_signature = int64(int64, *[int64] * len(names))
+    entry = numba.cfunc(c_signature, error_model="numpy", _nrt=False)(known["entry"])
 
     module = llvm.parse_assembly(entry.inspect_llvm())
     for defined in (*module.functions, *module.global_variables):
@@ -247,6 +251,63 @@ def compile_code(kernel: Any, signature: Signature, returns: bool) -> tuple[byte
     return link(machine.emit_object(module), entry.native_name.encode())
 
 
+def _check_layout() -> None:
+    """Raises Refused: array objects are not what they are taken for here."""
+    probe = np.zeros((3, 5))
+
+    def found(offset: int, kind: Any = ctypes.c_int64) -> Any:
+        return kind.from_address(id(probe) + offset)
+
+    parts = [found(_TYPE).value, found(_DATA).value, found(_NDIM, ctypes.c_int32).value, found(_DTYPE).value]
+    expected = [id(np.ndarray), probe.ctypes.data, 2, id(np.dtype(float))]
+    flags = found(_FLAGS, ctypes.c_int32).value
+    if parts != expected or flags != probe.flags.num or probe.T.flags.num & FLAGS == FLAGS:
+        raise Refused("array objects have another layout")
+    if list((ctypes.c_int64 * 2).from_address(found(_DIMENSIONS).value)) != [3, 5]:
+        raise Refused("array objects have another layout")
+
+
+def _read(builder: Any, at: Any, offset: int, bits: int = 64) -> Any:
+    """Let code read an integer `offset` bytes behind an address."""
+    from llvmlite import ir
+
+    place = builder.add(at, ir.Constant(ir.IntType(64), offset))
+    return builder.load(builder.inttoptr(place, ir.IntType(bits).as_pointer()))
+
+
+def _fits() -> Any:
+    """
+    A function that numba compiles: is the object at an address an array that the code is made for?
+
+    It takes the address, that of the wanted type and dtypes, the place of its dtype there, and its dimensions.
+    """
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def fits(typing_context: Any, address: Any, wanted: Any, place: Any, ndim: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            at, wanted, place, ndim = arguments
+            dtype = builder.add(wanted, builder.mul(place, ir.Constant(place.type, 8)))
+            narrow = ir.IntType(32)
+            flags = ir.Constant(narrow, FLAGS)
+            return builder.and_(
+                builder.and_(
+                    builder.icmp_signed("==", _read(builder, at, _TYPE), _read(builder, wanted, 0)),
+                    builder.icmp_signed("==", _read(builder, at, _DTYPE), _read(builder, dtype, 0)),
+                ),
+                builder.and_(
+                    builder.icmp_signed("==", _read(builder, at, _NDIM, 32), builder.trunc(ndim, narrow)),
+                    builder.icmp_signed("==", builder.and_(_read(builder, at, _FLAGS, 32), flags), flags),
+                ),
+            )
+
+        return types.boolean(types.int64, types.int64, types.int64, types.int64), generate
+
+    return fits
+
+
 def _view(array_type: Any) -> Any:
     """A function that numba compiles: the array, in C order and not counted as a reference, at an object's address."""
     from llvmlite import ir
@@ -259,20 +320,16 @@ def _view(array_type: Any) -> Any:
     @intrinsic  # type: ignore[untyped-decorator]
     def view(typing_context: Any, address: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            def read(at: Any, offset: int, kind: Any) -> Any:
-                place = builder.add(at, ir.Constant(word, offset))
-                return builder.load(builder.inttoptr(place, kind.as_pointer()))
-
             array = make_array(array_type)(context, builder)
-            dimensions = read(arguments[0], _DIMENSIONS, word)
-            shape = [read(dimensions, 8 * i, word) for i in range(array_type.ndim)]
+            dimensions = _read(builder, arguments[0], _DIMENSIONS)
+            shape = [_read(builder, dimensions, 8 * i) for i in range(array_type.ndim)]
             size = ir.Constant(word, context.get_abi_sizeof(context.get_data_type(array_type.dtype)))
             strides = [size]
             for length in shape[:0:-1]:
                 strides.insert(0, builder.mul(strides[0], length))
             populate_array(
                 array,
-                data=read(arguments[0], _DATA, array.data.type),
+                data=builder.inttoptr(_read(builder, arguments[0], _DATA), array.data.type),
                 shape=cgutils.pack_array(builder, shape),
                 strides=cgutils.pack_array(builder, strides),
                 itemsize=size,
