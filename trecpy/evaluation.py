@@ -218,8 +218,8 @@ class _Scorer:
 
     def score(self, found: Sequence[tuple[Rankings, Ranked]], places: Integers) -> None:
         """Score topics that the run has. found: these topics, in each way in which they are ranked."""
-        if np.count_nonzero(self.scored[places]):  # rankings that came before are replaced
-            for place in places.tolist():
+        if self.problems or self.hidden:
+            for place in places.tolist():  # rankings that came before are replaced
                 self.problems.pop(place, None)
                 self.hidden.pop(place, None)
         for some, ranked in found:
@@ -369,7 +369,7 @@ class _Scorer:
             present=self.plan.topics if present is None else frozenset(itertools.compress(names, present.tolist())),
             unjudged=frozenset(self.unjudged),
             without_relevant=self._without_relevant(chosen),
-            counted=np.maximum(self.counted.sum(axis=1), NOT_COUNTED),
+            counted=np.maximum(np.add.reduce(self.counted, axis=1), NOT_COUNTED),
             dropped=self.plan.dropped,
             notes=list(self._notes()),
             tied=self.tied if self.witness else None,

@@ -7,7 +7,7 @@ of equal scores are compared. Whatever is unusual, right or wrong, is left to tr
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from operator import countOf
 from typing import Any, ClassVar
 
@@ -58,7 +58,7 @@ class Mapped:
         try:
             joined = [("\n".join(each) + "\n" * bool(each)).encode() for each in documents]
             topics = [topic.encode() for topic in run]
-            starts = starts_of(list(map(len, documents)))
+            starts = np.array([0, *accumulate(map(len, documents))])
             scores = np.fromiter(chain.from_iterable(each.values() for each in documents), float, starts[-1])
         except (AttributeError, TypeError, UnicodeEncodeError, OverflowError):
             return None  # an id that is no string, or stands for bytes; an integer that no double holds
@@ -132,7 +132,7 @@ class Mapped:
             ascending,
             self.starts,
             judgements.documents.starts[places],
-            starts_of([len(judged) for judged in asked]),
+            np.array([0, *accumulate(map(len, asked))]),
             score,
             judgements.level,
             row_starts,

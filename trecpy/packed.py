@@ -292,7 +292,7 @@ class Judgements:
     def find(self, topics: Sequence[bytes]) -> Integers:
         """int64[B]: place of each topic among the judged ones, -1 where it is not judged."""
         places = self.places
-        return np.fromiter((places.get(topic, -1) for topic in topics), np.int64, len(topics))
+        return np.array([places.get(topic, -1) for topic in topics], np.int64)
 
     @property
     def names(self) -> list[list[str]]:
