@@ -4,6 +4,7 @@ import io
 import math
 import struct
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from trecpy.formats.runs import RunReader
 from trecpy.formats.source import Source
 from trecpy.formats.trec import JUDGEMENT_LAYOUTS, RUN_LAYOUT
 from trecpy.formats.zscores import read_zscores
+from trecpy.kernels.parse import find_edges
 from trecpy.numbers import strtod, strtol
 
 
@@ -267,7 +269,7 @@ def test_memory_of_a_run_does_not_grow_with_its_topics() -> None:
     with Source(Pipe(b"".join(lines), 1 << 20), "pipe") as pipe:
         for block in RunReader(pipe, "10.0", strict=True, block=1 << 16).blocks():
             largest = max(largest, len(block.data))
-    assert largest == (1 << 16) + 16
+    assert largest == (1 << 16) + 64
 
 
 def test_a_pipe_that_cannot_be_copied_says_so_when_it_must_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,3 +303,15 @@ def test_a_pipe_that_does_not_wait_is_no_shorter_run() -> None:
     reader = RunReader(Source(Impatient(b"1 Q0 a 1 1 r\n", 100), "pipe"), "10.0", strict=False)
     with pytest.raises(FileError, match=r"^pipe: cannot be read: nothing has come yet"):
         list(reader.blocks())
+
+
+@given(st.binary(max_size=300), st.integers(0, 150), st.sampled_from([b" ", b"\t", b"a", b"\xa0", b"\x08\x0e\x1f!"]))
+def test_columns_begin_and_end_where_blanks_do(raw: bytes, start: int, filling: bytes) -> None:
+    data = (filling * 80 + raw + filling * 80)[: len(raw) + 80]
+    start, stop = min(start, len(raw)), len(raw)
+    edges = np.empty(stop // 64 + 1, np.uint64)
+    find_edges(np.frombuffer(data, np.uint8), start, stop, np.empty(64, np.uint8), edges)
+    blank = [True] * start + [byte in b" \t\n\v\f\r" for byte in data[start:stop]] + [False]
+    expected = [i for i in range(start, stop + 1) if blank[i] != (i == start or blank[i - 1])]
+    found = np.flatnonzero(np.unpackbits(edges[start // 64 :].view(np.uint8), bitorder="little")) + start // 64 * 64
+    assert found.tolist() == expected

@@ -88,7 +88,9 @@ class Reader:
         self.records = Parsed(2 + 2 * len(layout.spans))
         self._powers = powers_of_five()
         self._state = np.zeros(kernel.STATE_SIZE, np.int64)
-        self._columns = np.empty((kernel.MAX_COLUMNS, 2), np.int64)
+        self._begins, self._ends = np.empty((2, kernel.MAX_COLUMNS), np.int64)
+        self._edges = np.empty(0, np.uint64)
+        self._flags = np.empty(64, np.uint8)
         self._slots = np.full(2, -1, np.int32)
         self._topics = np.empty((0, 4), np.int64)
         self._arena = np.empty(0, np.uint8)
@@ -195,6 +197,7 @@ class Reader:
         self._slots[self._topics[: self.topics, 3]] = -1
         self._state[:] = 0
         self._make_room(start, stop)
+        kernel.find_edges(self.lines.data, start, stop, self._flags, self._edges)
         begin, ends = start, None
         while self._parse(begin, stop) == kernel.WRONG_COLUMNS:
             line, found = int(self._state[kernel.LINES]), int(self._state[kernel.FOUND])
@@ -220,7 +223,9 @@ class Reader:
             self._packed,
             self._powers,
             self._state,
-            self._columns,
+            self._edges,
+            self._begins,
+            self._ends,
             self._slots,
             self._topics,
             self._arena,
@@ -301,6 +306,8 @@ class Reader:
             self._slots = np.full(rank.table_size(lines), -1, np.int32)
         if size > len(self._arena):
             self._arena = np.empty(size, np.uint8)
+        if stop // 64 >= len(self._edges):
+            self._edges = np.empty(stop // 64 + 1, np.uint64)
 
     def _read_odd(self, record: int, place: int) -> bool:
         """

@@ -17,7 +17,7 @@ from trecpy.text import called, shown
 
 BOM = b"\xef\xbb\xbf"  # the byte order mark, as UTF-8 has it
 _COPY_BUFFER = 1 << 20
-_BEHIND = 16  # bytes that a kernel may read behind the last line
+_BEHIND = 64  # bytes that a kernel may read behind the last line
 # More than that is not held of a compressed file that grows this much: no judgements or runs do (gzip: 5 to 20 times).
 _MOST_HELD = 1 << 28
 _MOST_EXPANSION = 100
@@ -266,7 +266,7 @@ class Lines:
     """
     A buffer over a source that holds whole lines; a last line without a newline is given one.
 
-    data: uint8[]  data[:stop] has been read; ended: nothing comes behind it; at least 16 bytes lie behind, whatever
+    data: uint8[]  data[:stop] has been read; ended: nothing comes behind it; at least 64 bytes lie behind, whatever
         is in them
     before: lines of the file that lie before data[0]; room: bytes that fit
     """

@@ -37,9 +37,10 @@ _NEARLY = np.uint64(0xFFFFFFFFFFFFFFF0)
 _FRACTION = np.uint64(0xFFFFFFFFFFFFF)
 _2_53, _2_63 = np.uint64(1 << 53), np.uint64(1 << 63)
 _EXACT_TENS = np.array([10.0**i for i in range(23)])
-# The same byte eight times: 1, 33 (the first that is no blank), 128.
-_1S, _33S, _128S = (np.uint64(byte * 0x0101010101010101) for byte in (1, 33, 128))
-_3, _56 = np.uint64(3), np.uint64(56)
+_2, _4, _6, _56 = np.uint64(2), np.uint64(4), np.uint64(6), np.uint64(56)
+# Every second bit, every second pair of bits, every second four; the lowest bit of each byte.
+_BITS_1, _BITS_2, _BITS_4, _BYTES_1 = (np.uint64(byte * 0x0101010101010101) for byte in (0x55, 0x33, 0x0F, 0x01))
+_GATHER = np.uint64(0x0102040810204080)  # times eight bytes that are 0 or 1: these as the bits of the highest byte
 _LARGEST_EXPONENT = 10**17  # beyond any number of digits
 _MOST_DIGITS = 19  # of a number that always fits 64 bits
 
@@ -72,20 +73,22 @@ def powers_of_five() -> Words:
 
 
 @inlined
-def _token_end(data: Bytes, i: np.uint64) -> np.uint64:
-    """Where the next blank or newline is from byte i on; eight bytes are looked at in one go."""
-    while True:
-        word = eight(data, i)
-        # The lowest byte below 33 has its highest bit set here; those above it may have it too.
-        low = (word - _33S) & ~word & _128S
-        if low == _ZERO:
-            i += EIGHT
-            continue
-        i += ((((low & (~low + _ONE)) - _ONE) & _1S) * _1S >> _56) - _ONE
-        c = data[i]
-        if c == 32 or 9 <= c <= 13:
-            return i
-        i += _ONE
+def _ones(word: np.uint64) -> np.uint64:
+    """How many bits are set; the compiler makes one instruction of it."""
+    word -= (word >> _ONE) & _BITS_1
+    word = (word & _BITS_2) + ((word >> _2) & _BITS_2)
+    word = (word + (word >> _4)) & _BITS_4
+    return np.uint64((word * _BYTES_1) >> _56)
+
+
+@inlined
+def _next_edge(edges: Words, group: np.uint64, left: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Group and what is left of it, as they are behind the next edge, and the place of that edge."""
+    while left == _ZERO:
+        group += _ONE
+        left = edges[group]
+    rest = left & (left - _ONE)
+    return group, rest, (group << _6) + _ones((left ^ rest) - _ONE)
 
 
 @inlined
@@ -225,6 +228,35 @@ def _integer(data: Bytes, at: int, end: int, level: Integers, record: int) -> bo
 
 
 @compiled
+def find_edges(data: Bytes, start: int, stop: int, flags: Bytes, edges: Words) -> None:
+    """
+    Find where columns begin and end in the lines data[start:stop].
+
+    data: uint8[>=stop+64]; flags: uint8[64]  scratch
+    edges: uint64[>stop//64]  written from start//64 on: bit i of edges[g] tells whether one of the bytes 64*g + i and
+        the one before is blank and the other not. What lies before start counts as blank, what lies from stop on does
+        not, so that the last edge is at stop.
+    """
+    group, last = np.uint64(start) >> _6, np.uint64(stop) >> _6
+    before, outside = _ONE, (_ONE << (np.uint64(start) & _63)) - _ONE
+    while group <= last:
+        base = group << _6
+        for j in range(64):  # many at a time
+            c = data[base + np.uint64(j)]
+            flags[j] = np.uint8(c == 32) | np.uint8(np.uint8(c - np.uint8(9)) < np.uint8(5))
+        blank = outside
+        for j in range(8):
+            blank |= ((eight(flags, np.uint64(8 * j)) * _GATHER) >> _56) << np.uint64(8 * j)
+        if group == last:
+            blank &= (_ONE << (np.uint64(stop) & _63)) - _ONE
+        edges[group] = blank ^ ((blank << _ONE) | before)
+        before, outside = blank >> _63, _ZERO
+        group += _ONE
+    if np.uint64(stop) & _63 != _ZERO:  # nothing behind the edge at stop
+        edges[last] &= (_ONE << ((np.uint64(stop) & _63) + _ONE)) - _ONE
+
+
+@compiled
 def parse(
     data: Bytes,
     start: int,
@@ -232,7 +264,9 @@ def parse(
     layout: Integers,
     powers: Words,
     state: Integers,
-    columns: Integers,
+    edges: Words,
+    begins: Integers,
+    ends: Integers,
     slots: Int32s,
     topics: Integers,
     arena: Bytes,
@@ -249,9 +283,9 @@ def parse(
 
     Reads
         data: uint8[>=stop+16]  no NUL; data[stop-1] is a newline
-        layout: int64[LAYOUT_SIZE], powers: uint64[651, 3]  from powers_of_five()
+        layout: int64[LAYOUT_SIZE], powers: uint64[651, 3]  from powers_of_five(), edges  from find_edges()
     Scratch
-        columns: int64[MAX_COLUMNS, 2]
+        begins, ends: int64[MAX_COLUMNS]  of each column of a line
     Writes
         state: int64[STATE_SIZE], 0 (as given)  RECORDS in the arrays below, LINES, TOPICS, the line at which a topic
             came back after another (MIXED, or 0) and which (BACK), the TAG of the last line, ODD values, the columns
@@ -274,54 +308,50 @@ def parse(
     mask = np.uint64(len(slots) - 1)
     record, line, current = state[RECORDS], state[LINES], state[CURRENT] - 1
     known_size, known_word, known_mask = _ZERO, _ZERO, _ZERO  # of the current topic, where it has 1 to 7 bytes
-    i, after = np.uint64(start), np.uint64(stop)
-    while i < after:
+    begin, after = np.uint64(start), np.uint64(stop)
+    group = begin >> _6
+    left = edges[group] & ~((_ONE << (begin & _63)) - _ONE)
+    group, left, token = _next_edge(edges, group, left)
+    while True:
+        i = begin
+        while i < token:  # blank lines, and what is blank before the first column
+            if data[i] == 10:
+                line += 1
+                begin = i + _ONE
+                if not blanks:
+                    state[RECORDS], state[LINES], state[FOUND], state[CURRENT] = record, line, 0, current + 1
+                    return WRONG_COLUMNS
+            i += _ONE
+        if token == after:
+            break
         line += 1
-        begin = np.int64(i)
         count = 0
-        # Most lines have the topic of the line before.
-        again = False
-        if known_size > _ZERO and eight(data, i) & known_mask == known_word:
-            c = data[i + known_size]
-            if c == 32 or 9 <= c <= 13:
-                again = True
-                columns[0, 0], columns[0, 1] = i, i + known_size
-                count = 1
-                i += known_size
         while True:
-            c = data[i]
-            while c == 32 or (9 <= c <= 13 and c != 10):
-                i += _ONE
-                c = data[i]
-            if c == 10:
-                break
-            if count == wanted and not exact:
-                while data[i] != 10:
-                    i += _ONE
-                count += 1
-                break
-            token = i
-            i = _token_end(data, i)
+            group, left, end = _next_edge(edges, group, left)
             if count < wanted:
-                columns[count, 0], columns[count, 1] = token, i
+                begins[count], ends[count] = token, end
             count += 1
-        i += _ONE
-        if count == 0:
-            if blanks:
-                continue
-        elif comments != NO_COMMENTS and data[columns[0, 0]] == 35:
-            if comments == HASH_INDENTED or columns[0, 0] == begin:
-                if count >= wanted and columns[0, 1] - begin > 1 and 43 <= data[columns[value, 0]] <= 57:
+            group, left, token = _next_edge(edges, group, left)
+            while end < token and data[end] != 10:
+                end += _ONE
+            if end < token:
+                break
+        first_byte, begin = np.int64(begin), end + _ONE
+        if comments != NO_COMMENTS and data[begins[0]] == 35:
+            if comments == HASH_INDENTED or begins[0] == first_byte:
+                if count >= wanted and ends[0] - first_byte > 1 and 43 <= data[begins[value]] <= 57:
                     # A guess, for a warning: an id behind the '#' and a sign or digit where the value would be.
                     if state[COMMENT_TOPICS] == 0:
-                        state[COMMENT_AT] = begin
+                        state[COMMENT_AT] = first_byte
                     state[COMMENT_TOPICS] += 1
                 continue
         if count < wanted or (exact and count > wanted):
             state[RECORDS], state[LINES], state[FOUND], state[CURRENT] = record, line, count, current + 1
             return WRONG_COLUMNS
 
-        place, size = columns[0, 0], columns[0, 1] - columns[0, 0]
+        place, size = begins[0], ends[0] - begins[0]
+        # Most lines have the topic of the line before.
+        again = np.uint64(size) == known_size and eight(data, np.uint64(place)) & known_mask == known_word
         if not again and (
             current < 0 or topics[current, 1] != size or not same(arena, topics[current, 0], data, place, size)
         ):
@@ -345,25 +375,25 @@ def parse(
                 state[MIXED], state[BACK] = line, slots[slot]
             current = np.int64(slots[slot])
             known_size = np.uint64(size) if size < 8 else _ZERO
-            known_mask = (_ONE << (known_size << _3)) - _ONE
+            known_mask = (_ONE << (known_size * EIGHT)) - _ONE
             known_word = eight(data, np.uint64(place)) & known_mask
         topic[record] = current
 
-        spans[record, 0], spans[record, 1] = columns[doc, 0], columns[doc, 1] - columns[doc, 0]
+        spans[record, 0], spans[record, 1] = begins[doc], ends[doc] - begins[doc]
         hashes[record] = hash_padded(data, spans[record, 0], spans[record, 1])
         if first >= 0:
-            spans[record, 2], spans[record, 3] = columns[first, 0], columns[first, 1] - columns[first, 0]
+            spans[record, 2], spans[record, 3] = begins[first], ends[first] - begins[first]
         if second >= 0:
-            spans[record, 4], spans[record, 5] = columns[second, 0], columns[second, 1] - columns[second, 0]
+            spans[record, 4], spans[record, 5] = begins[second], ends[second] - begins[second]
         if integer:
-            plain = _integer(data, columns[value, 0], columns[value, 1], level, record)
+            plain = _integer(data, begins[value], ends[value], level, record)
         else:
-            plain = _number(data, columns[value, 0], columns[value, 1], powers, score, bits, record)
+            plain = _number(data, begins[value], ends[value], powers, score, bits, record)
         if not plain:
-            odd[state[ODD], 0], odd[state[ODD], 1] = record, columns[value, 0]
+            odd[state[ODD], 0], odd[state[ODD], 1] = record, begins[value]
             state[ODD] += 1
         if tag >= 0:
-            state[TAG_AT], state[TAG_SIZE] = columns[tag, 0], columns[tag, 1] - columns[tag, 0]
+            state[TAG_AT], state[TAG_SIZE] = begins[tag], ends[tag] - begins[tag]
         record += 1
     state[RECORDS], state[LINES] = record, line
     return DONE
