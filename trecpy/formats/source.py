@@ -276,13 +276,14 @@ class Lines:
     ended: bool
 
     def __init__(self, source: Source, block: int) -> None:
-        self._set(bytearray(block + _BEHIND))
+        self._block = block
+        self._set(bytearray(_BEHIND))
         self.open(source)
 
     def open(self, source: Source) -> None:
         """Turn to a source, with the memory there is."""
         self.source = source
-        self.begin(b"", 0)
+        self.stop, self.before, self.ended = 0, 0, False
 
     def read(self, whole: bool = False) -> int:
         """
@@ -291,10 +292,10 @@ class Lines:
         The buffer grows as it must. Raises FormatError for a NUL byte.
         """
         begin = self.stop
-        if 2 * begin > self.room:
+        if whole and (size := self.source.size()):
+            self._grow(size + 2)  # the newline that it may lack, and a byte to see the end by
+        if 2 * begin >= self.room:
             self._grow()
-        if whole:
-            self._grow(self.source.size() + 2)  # the newline that it may lack, and a byte to see the end by
         while not self.ended:
             if self.stop + 1 == self.room:  # one byte is kept for the newline that the file may lack
                 if not whole and self._buffer.rfind(b"\n", begin, self.stop) >= 0:
@@ -362,8 +363,8 @@ class Lines:
             size *= 4
 
     def _grow(self, room: int = 0) -> None:
-        """Have that much room at least; without that, twice as much as now."""
-        room = room or 2 * self.room
+        """Have that much room at least; without that, twice as much as now, or a block."""
+        room = room or max(2 * self.room, self._block)
         if room <= self.room:
             return
         self.source.check_held(room)
