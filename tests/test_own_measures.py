@@ -1,5 +1,7 @@
 """Measures that a user declares: asked for, summed up, merged and compared like those that come with trecpy."""
 
+import pickle
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -31,6 +33,17 @@ def test_a_measure_of_ones_own() -> None:
     assert trecpy.evaluate(QRELS, RUN, "halved_P@7")["halved_P@7"] == 1 / 14
     assert trecpy.evaluate(QRELS, RUN, "halved_P@1", ties="expected")["halved_P@1"] == 1 / 4
     assert registry.catalogue()["halved_P"].title == "Half of the precision."
+
+
+def _halved(docs: Judged, k: int) -> np.ndarray:
+    return docs.found(k) / (2 * k)
+
+
+def test_an_evaluator_with_a_measure_of_ones_own_is_pickled(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = trecpy.measure("halved_P", trecpy.Cutoffs((1, 2)))(_halved)
+    monkeypatch.setattr(sys.modules[__name__], "_halved", declared)  # as where it is a decorator
+    evaluator = trecpy.Evaluator(QRELS, "halved_P")
+    assert pickle.loads(pickle.dumps(evaluator)).evaluate(RUN).summary == evaluator.evaluate(RUN).summary
 
 
 @pytest.mark.parametrize("name", ["map", "official", "P@5", "", "nDCG.5", 3])

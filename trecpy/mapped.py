@@ -118,8 +118,7 @@ class Mapped:
         """As Judgements.rank has it."""
         if every or not isinstance(judgements, Qrels) or judgements.form != "qrels":
             return self._packed().rank(judgements, places, protocol, every)
-        stored = as_stored(self.scores, protocol.compat) + 0.0
-        ascending = stored.copy()
+        ascending = as_stored(self.scores, protocol.compat) + 0.0  # -0.0 is 0.0
         for begin, end in pairwise(self.starts.tolist()):
             ascending[begin:end].sort()
         names = judgements.names
@@ -142,14 +141,11 @@ class Mapped:
         rank, level, document, first, last = rows[:, : row_starts[-1]]
         num_ret = sizes_of(self.starts)
         ranked = Ranked(places, num_ret, row_starts, rank, level, document, first, last, tied_pairs, ONCE)
-        return self._ordered(ranked, judgements, stored, protocol.ties == "input") if tied else ranked
+        return self._ordered(ranked, judgements, protocol) if tied else ranked
 
-    def _ordered(self, ranked: Ranked, judgements: Judgements, stored: Reals, as_given: bool) -> Ranked:
-        """
-        The same with documents of equal score by docno, larger bytes first, or as given.
-
-        stored: float64[N]  scores as they are compared
-        """
+    def _ordered(self, ranked: Ranked, judgements: Judgements, protocol: Protocol) -> Ranked:
+        """The same with documents of equal score by docno, larger bytes first, or as given."""
+        stored, as_given = as_stored(self.scores, protocol.compat), protocol.ties == "input"
         rank = ranked.first.copy()
         tied = np.flatnonzero(ranked.first < ranked.last)
         query = ranked.query

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trecpy.arrays import sizes_of, starts_of
-from trecpy.errors import MeasureError, ParameterError, TopicError
+from trecpy.errors import ParameterError, TopicError
 from trecpy.expected import Expected
 from trecpy.gains import Gains
 from trecpy.judged import Judged, Reading
@@ -18,7 +18,7 @@ from trecpy.packed import Judgements, Qrels
 from trecpy.protocol import Protocol
 from trecpy.ranked import Ranked
 from trecpy.registry import Column, Cutoffs, LevelGains, catalogue
-from trecpy.text import described, quoted, shown
+from trecpy.text import quoted, shown
 
 
 @dataclass(eq=False, repr=False)
@@ -72,11 +72,9 @@ class Plan:
         ]
 
     @cached_property
-    def steps(self) -> list[tuple[Callable[..., Any], tuple[Any, ...], bool]]:
-        """Formula and arguments of each column, and whether it is text."""
-        return [
-            (c.measure.formula, () if c.parameter is None else (c.parameter,), c.measure.text) for c in self.columns
-        ]
+    def steps(self) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
+        """Formula and arguments of each column."""
+        return [(c.measure.formula, () if c.parameter is None else (c.parameter,)) for c in self.columns]
 
     @cached_property
     def unfit(self) -> TopicError | None:
@@ -215,11 +213,8 @@ class Plan:
     def columns_of(self, view: Any, chosen: Iterable[int]) -> Iterator[tuple[int, Any]]:
         """Yield the numbers of columns, and their values: what formulas make of a view."""
         for c in chosen:
-            formula, arguments, text = self.steps[c]
+            formula, arguments = self.steps[c]
             values = formula(view, *arguments)
-            if not text and (getattr(values, "shape", None) != view.unit.shape or values.dtype.kind not in "biuf"):
-                wanted = f"a formula that gives float64[{len(view.unit)}]"
-                raise MeasureError(f"{self.columns[c].name}: expected {wanted}, found {described(values)}")
             if self.judgements.form == "qrels_jg":
                 topic = np.searchsorted(self.judgements.units, view.unit, "right")
                 place = np.cumsum(np.diff(topic, prepend=topic[:1]) != 0)

@@ -6,6 +6,7 @@ declaration is the order in which columns are printed. Everything else follows: 
 table, the tests of agreement.
 """
 
+import functools
 import inspect
 import math
 import os
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from trecpy.errors import MeasureError, ParameterError, TrecpyError
 from trecpy.gains import Gains
@@ -444,7 +445,7 @@ def measure(
         raise MeasureError(f"measure: {name}: expected a trecpy.registry.Aggregate, found {described(aggregate)}")
     if name in catalogue() or any(name in nicknames(compat) for compat in COMPATS):
         raise MeasureError(f"measure: expected a name that is free, found {quoted(name)}, which is a measure or a set")
-    return declare(
+    declared = declare(
         name,
         parameters,
         aggregate=aggregate,
@@ -453,6 +454,19 @@ def measure(
         nonrelevant=True,  # for all that is known
         expected=expected,
     )
+
+    def checked(formula: F) -> F:
+        @functools.wraps(formula)
+        def values(docs: Any, *arguments: Any) -> Any:
+            found = formula(docs, *arguments)
+            if getattr(found, "shape", None) != docs.unit.shape or found.dtype.kind not in "biuf":
+                wanted = f"a formula that gives float64[{len(docs.unit)}]"
+                raise MeasureError(f"{name}: expected {wanted}, found {described(found)}")
+            return found
+
+        return cast(F, declared(values))
+
+    return checked
 
 
 def nicknames(compat: Compat) -> dict[str, list[str]]:
