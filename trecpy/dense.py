@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trecpy.api import Evaluation, Measures, merge
-from trecpy.arrays import starts_of
+from trecpy.arrays import sizes_of, starts_of
 from trecpy.errors import InputError, NothingScoredError, TopicError
 from trecpy.evaluation import score_ranked
 from trecpy.inputs import first_twice, pack
@@ -216,12 +216,15 @@ class _Given:
         flat = np.ascontiguousarray(array).reshape(-1)
         with np.errstate(invalid="ignore"):  # NaN is not judged
             counted = flat > 0 if least else flat >= 0
-        if scores is not None and scores.min(initial=np.inf) == -np.inf:
-            counted &= scores.reshape(-1) != -np.inf
         chosen = np.flatnonzero(counted)
+        if scores is not None:
+            there = scores.reshape(-1).take(chosen) != -np.inf
+            chosen = chosen if there.all() else chosen[there]
         value = flat.take(chosen)
-        query = np.repeat(np.arange(len(array)), np.count_nonzero(counted.reshape(array.shape), axis=1))
-        column = chosen - query * array.shape[1]
+        lines, width = array.shape
+        starts = np.searchsorted(chosen, np.arange(lines + 1) * width)
+        query = np.repeat(np.arange(lines), sizes_of(starts))
+        column = chosen - query * width
         if array.dtype.kind == "f":
             value = value.astype(np.float64)  # float16 ends at 65504
             fine = np.isfinite(value) if protocol.gains == "float" else (value == np.trunc(value)) & (value < 2.0**63)
