@@ -1,8 +1,11 @@
 """The reader: good lines give their values, odd ones a note or an error, and any bytes at all one or the other."""
 
+import gc
 import io
 import math
 import struct
+import weakref
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trecpy.errors import FileError, FormatError, TrecpyError
+from trecpy.formats import runs
 from trecpy.formats.judgements import read_judgements
 from trecpy.formats.reader import Reader
 from trecpy.formats.runs import RunReader
@@ -305,13 +309,78 @@ def test_a_pipe_that_does_not_wait_is_no_shorter_run() -> None:
         list(reader.blocks())
 
 
-@given(st.binary(max_size=300), st.integers(0, 150), st.sampled_from([b" ", b"\t", b"a", b"\xa0", b"\x08\x0e\x1f!"]))
-def test_columns_begin_and_end_where_blanks_do(raw: bytes, start: int, filling: bytes) -> None:
-    data = (filling * 80 + raw + filling * 80)[: len(raw) + 80]
-    start, stop = min(start, len(raw)), len(raw)
-    edges = np.empty(stop // 64 + 1, np.uint64)
+_STRETCHES = st.lists(st.tuples(st.sampled_from(b" \t\n\r\v\f\x08\x0e\x1f!a\xa0"), st.integers(1, 70)), max_size=8)
+
+
+def _edges(data: bytes, start: int, stop: int) -> list[int]:
+    edges = np.full(stop // 64 + 1, -1, np.int64).view(np.uint64)
     find_edges(np.frombuffer(data, np.uint8), start, stop, np.empty(64, np.uint8), edges)
-    blank = [True] * start + [byte in b" \t\n\v\f\r" for byte in data[start:stop]] + [False]
+    bits = np.unpackbits(edges[start // 64 :].view(np.uint8), bitorder="little")
+    return (np.flatnonzero(bits) + start // 64 * 64).tolist()
+
+
+@given(_STRETCHES, st.integers(0, 150), st.binary(min_size=64, max_size=64))
+def test_columns_begin_and_end_where_blanks_do(stretches: list[tuple[int, int]], start: int, behind: bytes) -> None:
+    raw = b"".join(bytes([byte]) * count for byte, count in stretches)
+    start, stop = min(start, len(raw)), len(raw)
+    blank = [True] * start + [byte in b" \t\n\v\f\r" for byte in raw[start:]] + [False]
     expected = [i for i in range(start, stop + 1) if blank[i] != (i == start or blank[i - 1])]
-    found = np.flatnonzero(np.unpackbits(edges[start // 64 :].view(np.uint8), bitorder="little")) + start // 64 * 64
-    assert found.tolist() == expected
+    assert _edges(raw + behind, start, stop) == expected
+
+
+@pytest.mark.parametrize("stop", [0, 1, 2, 62, 63, 64, 65, 126, 127, 128, 129, 191, 192])
+def test_the_last_edge_is_behind_the_last_newline(stop: int) -> None:
+    raw = b"x" * (stop - 1) + b"\n" * (stop > 0)
+    for behind in (b" ", b"x", b"\n"):
+        assert _edges(raw + behind * 64, 0, stop) == ([0, stop - 1, stop] if stop > 1 else [stop])
+
+
+def _big(topics: range) -> bytes:
+    return b"".join(b"%d Q0 doc%d 1 %d tag%d\n" % (t, d, -d, t) for t in topics for d in range(1000))
+
+
+def _read(raw: bytes, threads: int = 1) -> list[tuple[bytes, list[float], bytes]]:
+    found = []
+    with RunReader(source(raw), "10.0", strict=True) as run:
+        for block, _ in run.map(lambda block: None, threads):
+            for topic, (begin, end) in zip(block.topics, pairwise(block.starts.tolist()), strict=True):
+                docnos = [block.docno(r) for r in range(begin, end)]
+                found.append((topic, block.scores[begin:end].tolist(), b" ".join(docnos)))
+    return [*found, (b"", [], run.tag)]
+
+
+def test_a_reader_that_was_used_before_reads_as_a_new_one_does() -> None:
+    small = b"\xef\xbb\xbf7 Q0 a 1 2 t\r\n7 Q0 b 2 1 t\r\n\r\n9 Q0 c 1 1e5 u"
+    mixed = b"1 Q0 a 1 2 t\n2 Q0 a 1 2 t\n1 Q0 b 1 3 t\n"
+    raws = [_big(range(200)), small, _big(range(100, 260)), mixed, small, _big(range(5)), b"x" * 70 + b" Q0 a 1 1 t\n"]
+    expected = []
+    for raw in raws:
+        runs._spare.clear()
+        expected.append(_read(raw))
+    assert [_read(raw) for raw in raws] == expected
+    assert [_read(raw, threads=3) for raw in raws] == expected
+    assert 0 < len(runs._spare) <= (runs._spare.maxlen or 0)
+
+
+def test_a_reader_is_left_only_when_all_was_read() -> None:
+    runs._spare.clear()
+    raw = _big(range(400))
+    blocks = RunReader(source(raw), "10.0", strict=True).blocks()
+    next(blocks)
+    blocks.close()
+    assert not runs._spare
+    with pytest.raises(FormatError):
+        list(RunReader(source(raw + b"wrong\n"), "10.0", strict=True).blocks())
+    assert not runs._spare
+    list(RunReader(source(raw), "10.0", strict=True).blocks())
+    assert runs._spare
+
+
+def test_a_reader_that_is_left_does_not_keep_the_file() -> None:
+    stream = io.BytesIO(_big(range(400)))
+    list(RunReader(Source(stream, "file"), "10.0", strict=True).blocks())
+    assert runs._spare
+    seen = weakref.ref(stream)
+    del stream
+    gc.collect()
+    assert seen() is None

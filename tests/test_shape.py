@@ -32,9 +32,25 @@ def test_numba_is_only_in_kernels(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", [file for file in KERNELS if file.name[0] != "_"], ids=lambda file: file.name)
-def test_a_kernel_calls_nothing_of_another_file(file: Path) -> None:
-    """Machine code is kept by the text of the kernel's own file: what it calls elsewhere would go stale."""
+def test_a_kernel_takes_in_nothing_of_other_files_but_strings(file: Path) -> None:
+    """Machine code is kept by the text of the kernel's file and of those it takes kernels from, and by nothing else."""
     assert {name for name in _imports(file) if name.startswith("trecpy")} <= SHARED_BY_KERNELS
+
+
+def test_classes_that_every_command_loads_are_cheap_to_make() -> None:
+    """What makes a dataclass frozen, comparable and printable takes half a millisecond of each start."""
+    code = (
+        "import sys; from trecpy.cli.trec_eval import main; main(sys.argv[1:])\n"
+        "for name, module in sorted(sys.modules.items()):\n"
+        "    for each in vars(module).values() if name.startswith('trecpy') else ():\n"
+        "        if isinstance(each, type) and each.__module__ == name and hasattr(each, '__dataclass_params__'):\n"
+        "            params = each.__dataclass_params__\n"
+        "            if params.frozen or params.eq or params.repr: print('class', each.__name__, file=sys.stderr)"
+    )
+    files = [str(PACKAGE.parent / "data_fixtures" / name) for name in ("example.qrels", "example.run")]
+    done = subprocess.run([sys.executable, "-c", code, *files], capture_output=True, text=True, timeout=300, check=True)
+    costly = {line.split()[1] for line in done.stderr.splitlines() if line.startswith("class ")}
+    assert costly == {"Counts", "Cutoffs", "Gains", "OptionalCutoffs", "Protocol"}
 
 
 @pytest.mark.parametrize("file", OTHERS + KERNELS, ids=lambda file: str(file.relative_to(PACKAGE)))

@@ -95,11 +95,10 @@ class Evaluator:
         not depend on it
         witness: keep what fingerprint and tie_range() tell; without it a file takes a fifth less time
         """
-        if threads is not None:
-            threads = workers_of(threads)
+        workers = workers_of(threads)
         with as_run(run, self.protocol, self._run_format) as given:
             if isinstance(given, RunReader):
-                scores = score(self._plan, given, witness=witness, threads=workers_of(threads))
+                scores = score(self._plan, given, witness=witness, threads=workers)
             else:
                 scores = score(self._plan, given.blocks(), witness=witness)
         if scores.problems:

@@ -1,5 +1,7 @@
 """What is done to arrays in many places. Knows nothing of rankings."""
 
+from collections.abc import Sequence, Sized
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,11 @@ def starts_of(sizes: Any) -> Integers:
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.asarray(sizes, np.int64).cumsum(out=starts[1:])
     return starts
+
+
+def starts_of_parts(parts: Sequence[Sized]) -> Integers:
+    """The same of the parts themselves; for a few it takes half the time."""
+    return np.array([0, *accumulate(map(len, parts))], np.int64)
 
 
 def sizes_of(starts: Integers) -> Integers:

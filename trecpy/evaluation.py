@@ -369,7 +369,7 @@ class _Scorer:
             present=self.plan.topics if present is None else frozenset(itertools.compress(names, present.tolist())),
             unjudged=frozenset(self.unjudged),
             without_relevant=self._without_relevant(chosen),
-            counted=np.maximum(np.add.reduce(self.counted, axis=1), NOT_COUNTED),
+            counted=np.maximum(self.counted.sum(axis=1), NOT_COUNTED),
             dropped=self.plan.dropped,
             notes=list(self._notes()),
             tied=self.tied if self.witness else None,

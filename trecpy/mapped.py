@@ -7,13 +7,13 @@ of equal scores are compared. Whatever is unusual, right or wrong, is left to tr
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 from operator import countOf
 from typing import Any, ClassVar
 
 import numpy as np
 
-from trecpy.arrays import sizes_of, spread, starts_of
+from trecpy.arrays import sizes_of, spread, starts_of, starts_of_parts
 from trecpy.inputs import KNOWN, packed_scores
 from trecpy.kernels import locate as kernel
 from trecpy.kernels.dtypes import Integers, Reals
@@ -58,7 +58,7 @@ class Mapped:
         try:
             joined = [("\n".join(each) + "\n" * bool(each)).encode() for each in documents]
             topics = [topic.encode() for topic in run]
-            starts = np.array([0, *accumulate(map(len, documents))])
+            starts = starts_of_parts(documents)
             scores = np.fromiter(chain.from_iterable(each.values() for each in documents), float, starts[-1])
         except (AttributeError, TypeError, UnicodeEncodeError, OverflowError):
             return None  # an id that is no string, or stands for bytes; an integer that no double holds
@@ -131,7 +131,7 @@ class Mapped:
             ascending,
             self.starts,
             judgements.documents.starts[places],
-            np.array([0, *accumulate(map(len, asked))]),
+            starts_of_parts(asked),
             score,
             judgements.level,
             row_starts,

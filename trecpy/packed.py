@@ -282,7 +282,7 @@ class Judgements:
     documents: Documents
     level: Integers
     ties: int = kernel.LARGER_FIRST
-    _names: list[list[str]] = field(default_factory=list, init=False, repr=False, compare=False)
+    _names: list[list[str]] = field(default_factory=list, init=False)
 
     @cached_property
     def places(self) -> dict[bytes, int]:
@@ -391,7 +391,7 @@ class Qrels(Judgements):
     """
 
     grades: Reals | None = None
-    _memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _memo: dict[object, object] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(

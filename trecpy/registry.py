@@ -59,7 +59,7 @@ class NoParameters:
         return [("", None)]
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True)
 class Cutoffs:
     """Ranks >= 1, one column each, ascending."""
 
@@ -89,7 +89,7 @@ class Cutoffs:
         return [(f"_{k}", k) for k in items]
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True)
 class OptionalCutoffs(Cutoffs):
     """Cutoffs, or none: the whole ranking."""
 
@@ -288,6 +288,9 @@ class Measure:
     nonrelevant: bool
     expected: bool
 
+    def __repr__(self) -> str:
+        return f"<Measure {self.name}>"
+
     @property
     def absent(self) -> float:
         """What a topic counts that has no ranking at all: 0, as in trec_eval, but the worst of values in its terms."""
@@ -346,6 +349,9 @@ class Column:
     parameter: Any
     given: bool
     own: tuple[tuple[str, Any], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Column {self.name}>"
 
     def under(self, protocol: Protocol) -> Protocol:
         """The conventions of this column where those of the others are `protocol`."""

@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def work(stdin: IO[bytes] | None, stdout: IO[bytes] | None, warn: Warn) -> int:
         return run(given, stdin, stdout, (lambda text: warn(painted(text))) if coloured(sys.stderr) else warn)
 
-    return process("trecpy", work, "error: ", last=arguments is None)
+    return process("trecpy", work, "error: ")
 
 
 def run(arguments: Sequence[str], stdin: IO[bytes] | None, stdout: IO[bytes] | None, warn: Warn) -> int:

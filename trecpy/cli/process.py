@@ -1,5 +1,6 @@
 """What surrounds the work of every command: its streams, errors as one line and an exit code, interruptions."""
 
+import atexit
 import gc
 import os
 import sys
@@ -24,13 +25,9 @@ def process(
     program: str,
     work: Callable[[IO[bytes] | None, IO[bytes] | None, Warn], int],
     error_prefix: str = "",
-    last: bool = False,
 ) -> int:
-    """
-    Do the work on this process's streams; return the exit code.
-
-    work: takes stdin, stdout and warn(); last: the process ends with it
-    """
+    """Do the work on this process's streams; return the exit code. work: takes stdin, stdout and warn()."""
+    atexit.register(gc.freeze)  # else Python looks for cycles once more at its end: a tenth of a short evaluation
     warn = partial(_say, program)
     # A stream that the shell closed is None here; what is written to it is lost, and that is an error below.
     try:
@@ -48,9 +45,6 @@ def process(
         return FileError.exit_code
     except KeyboardInterrupt:
         return _INTERRUPTED
-    finally:
-        if last:
-            gc.freeze()  # Python looks for cycles once more at its end: a tenth of a short evaluation
 
 
 def attempt(work: Callable[[], int], fail: Warn) -> int:

@@ -56,7 +56,7 @@ _FORMS = ("qrels", "qrels_jg", "prefs", "qrels_prefs")
 _NO_CUT = 2147483647
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Options:
     """What the command line asks for."""
 
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with sys.argv, or with `arguments`; return the exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     gc.disable()  # one evaluation leaves no cycles that matter; to look for them takes a twentieth of a short one
-    return process("trec_eval", lambda stdin, stdout, warn: run(given, stdin, stdout, warn), last=arguments is None)
+    return process("trec_eval", lambda stdin, stdout, warn: run(given, stdin, stdout, warn))
 
 
 def run(arguments: Sequence[str], stdin: IO[bytes] | None, stdout: IO[bytes] | None, warn: Warn) -> int:

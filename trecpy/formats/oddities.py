@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from trecpy.text import plural, quoted
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Oddities:
     """
     What looks like a mistake, each kind kept once.

@@ -5,6 +5,7 @@ One reader with one switch. `strict=False` reads as trec_eval does, which takes 
 and notes each kind of mistake once, with its place and how often it came; `strict=True` makes errors of them.
 """
 
+import io
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,10 @@ from trecpy.text import quoted
 
 # Small enough for a processor's cache, large enough that what is done once a block does not count.
 BLOCK = 1 << 22
-_SMALLEST_BLOCK = 1 << 16  # of files that are not larger themselves: to fill 4 MB with zeros takes 2 ms
 _NOT_A_NUMBER = "it counts as 0"
 _CUT_NUMBER = "what follows the number is ignored"
 _CLAMPED = "it is cut to 64 bits"
+_NOTHING = Source(io.BytesIO(), "nothing")
 _powers = np.empty((0, 3), np.uint64)
 
 
@@ -50,7 +51,7 @@ class Parsed:
     def reserve(self, length: int) -> None:
         """Make room for `length` rows; what was in them is lost."""
         if length > len(self.topic):
-            for name, column in vars(self).items():
+            for name, column in reversed(vars(self).items()):  # topic, by which it is seen, last: memory may run out
                 setattr(self, name, np.empty((length, *column.shape[1:]), column.dtype))
 
     def sort(self, used: int) -> None:
@@ -83,8 +84,7 @@ class Reader:
         block: int = BLOCK,
         faults: Faults | None = None,
     ) -> None:
-        size = source.size()
-        self.lines = Lines(source, min(block, max(2 * size, _SMALLEST_BLOCK)) if size else block)
+        self.lines = Lines(source, block)
         self.records = Parsed(2 + 2 * len(layout.spans))
         self._powers = powers_of_five()
         self._state = np.zeros(kernel.STATE_SIZE, np.int64)
@@ -110,6 +110,10 @@ class Reader:
         if compat == "9.0.8":
             self._packed[kernel.COMMENTS] = kernel.NO_COMMENTS
         self._start = self._stop = 0  # of the lines to be parsed
+
+    def let_go(self) -> None:
+        """Keep the memory, and not the file."""
+        self.source = self.lines.source = _NOTHING
 
     @property
     def count(self) -> int:
@@ -302,8 +306,8 @@ class Reader:
         )
         self.records.reserve(lines)
         if lines > len(self._topics):
-            self._topics = np.empty((lines, 4), np.int64)
             self._slots = np.full(rank.table_size(lines), -1, np.int32)
+            self._topics = np.empty((lines, 4), np.int64)
         if size > len(self._arena):
             self._arena = np.empty(size, np.uint8)
         if stop // 64 >= len(self._edges):

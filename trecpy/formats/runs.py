@@ -1,5 +1,6 @@
 """Runs in TREC's text formats, a part at a time."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -19,11 +20,10 @@ from trecpy.protocol import Compat
 from trecpy.threads import in_order
 
 _MOST_RECORDS = 1 << 18
-_MOST_SPARE = 8  # of some 10 MB each
 
 # Readers that have done their work, for the next runs: memory that is touched for the first time takes longer than what
-# is read into it. Several threads take from here and give back.
-_spare: list[Reader] = []
+# is read into it. They hold some 14 MB each. Several threads take from here and give back.
+_spare: deque[Reader] = deque(maxlen=8)
 R = TypeVar("R")
 
 
@@ -110,7 +110,11 @@ class RunReader:
         elif not known and self._faults is None:
             raise self._no_topic()
         self.odd = odd
-        self._leave(readers)
+        if not odd.again and self._suits_others:
+            for reader in readers:
+                if reader.lines.room == BLOCK:  # others are small, or grew for one topic
+                    reader.let_go()
+                    _spare.append(reader)
 
     def whole(self) -> tuple[Records, NDArray[np.float64]]:
         """All records and their scores: float64[N], held in memory."""
@@ -121,8 +125,8 @@ class RunReader:
         return reader.packed(), reader.column("score") * self._layout.sign
 
     def _whole(self) -> Reader:
-        """The file, parsed to its end."""
-        reader = self._reader()
+        """The file, parsed to its end, in memory that stays with its records."""
+        reader = self._new_reader()
         reader.read_whole()
         self.tag = reader.tag
         return reader
@@ -147,25 +151,22 @@ class RunReader:
             yield reader
 
     def _reader(self) -> Reader:
-        if self._is_usual and _spare:
+        if self._suits_others:
             try:
                 reader = _spare.pop()
-            except IndexError:  # another thread took it
+            except IndexError:
                 pass
             else:
                 reader.open(self._source, self._layout, self._compat, self._strict)
                 return reader
+        return self._new_reader()
+
+    def _new_reader(self) -> Reader:
         return Reader(self._source, self._layout, self._compat, self._strict, self._block, self._faults)
 
-    def _leave(self, readers: list[Reader]) -> None:
-        """Leave readers for the next run."""
-        if self._is_usual:
-            _spare.extend(reader for reader in readers if reader.lines.room == BLOCK)
-            del _spare[_MOST_SPARE:]
-
     @property
-    def _is_usual(self) -> bool:
-        """Is it read with readers that suit other runs too?"""
+    def _suits_others(self) -> bool:
+        """Is it read with readers with which other runs are read too?"""
         return self._block == BLOCK and not self._layout.spans and self._faults is None
 
     def _no_topic(self) -> FormatError:

@@ -18,6 +18,7 @@ from trecpy.text import called, shown
 BOM = b"\xef\xbb\xbf"  # the byte order mark, as UTF-8 has it
 _COPY_BUFFER = 1 << 20
 _BEHIND = 64  # bytes that a kernel may read behind the last line
+_SMALLEST = 1 << 16  # room for a file that is not larger: to fill 4 MB with zeros takes 2 ms
 # More than that is not held of a compressed file that grows this much: no judgements or runs do (gzip: 5 to 20 times).
 _MOST_HELD = 1 << 28
 _MOST_EXPANSION = 100
@@ -292,15 +293,12 @@ class Lines:
         The buffer grows as it must. Raises FormatError for a NUL byte.
         """
         begin = self.stop
-        if whole and (size := self.source.size()):
-            self._grow(size + 2)  # the newline that it may lack, and a byte to see the end by
-        if 2 * begin >= self.room:
-            self._grow()
+        self._grow(max(self._needed(whole), 2 * begin))
         while not self.ended:
-            if self.stop + 1 == self.room:  # one byte is kept for the newline that the file may lack
+            if self.stop + 1 >= self.room:  # one byte is kept for the newline that the file may lack
                 if not whole and self._buffer.rfind(b"\n", begin, self.stop) >= 0:
                     break
-                self._grow()
+                self._grow(2 * self.room)
             count = self.source.readinto(memoryview(self._buffer)[self.stop : self.room - 1])
             place = self._buffer.find(0, self.stop, self.stop + count)
             if place >= 0:
@@ -320,8 +318,7 @@ class Lines:
 
     def begin(self, rest: bytes, before: int) -> None:
         """Forget everything; go on with bytes that were read already, which lie behind that many lines."""
-        while len(rest) >= self.room:
-            self._grow()
+        self._grow(len(rest) + 1)
         self._buffer[: len(rest)] = rest
         self.stop, self.before, self.ended = len(rest), before, False
 
@@ -362,9 +359,16 @@ class Lines:
                 return token
             size *= 4
 
-    def _grow(self, room: int = 0) -> None:
-        """Have that much room at least; without that, twice as much as now, or a block."""
-        room = room or max(2 * self.room, self._block)
+    def _needed(self, whole: bool) -> int:
+        """Room for a block, or for the whole source; no more than it takes, where its size is known."""
+        size = self.source.size()
+        if not size:
+            return self._block
+        size += 2  # the newline that it may lack, and a byte to see the end by
+        return size if whole else min(self._block, max(size, _SMALLEST))  # decompressed it may be larger
+
+    def _grow(self, room: int) -> None:
+        """Have that much room at least."""
         if room <= self.room:
             return
         self.source.check_held(room)

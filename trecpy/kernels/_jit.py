@@ -11,6 +11,7 @@ import os
 import threading
 import types
 import warnings
+import zlib
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -48,11 +49,9 @@ class _File:
     def text(self) -> bytes:
         """The text of the file, and that of those from which it takes kernels. Raises OSError."""
         if self._text is None:
-            text = b""
-            for path in sorted({self._path, *(kernel.file._path for kernel in self._taken().values())}):
-                with open(path, "rb") as file:
-                    text += file.read()
-            self._text = text
+            with open(self._path, "rb") as file:
+                own = file.read()
+            self._text = b"".join([own, *sorted({kernel.file.text() for kernel in self._taken().values()})])
         return self._text
 
     def dispatcher(self, name: str, native: bool) -> Any:
@@ -76,8 +75,29 @@ class _File:
                 options = _INSIDE if native else {"forceinline": kernel.inline}
                 made[each] = numba.njit(error_model="numpy", nogil=True, **options)(copy)
                 if not native and not kernel.inline:
-                    _keep(made[each])
+                    self._keep(made[each])
         return self._dispatchers[native][name]
+
+    def _keep(self, dispatcher: Any) -> None:
+        """
+        Let numba keep what it compiles in our folder, which nobody else can write to.
+
+        numba knows a kernel's own file by its time and size; here also what it takes from others must be the same.
+        """
+        import numba
+
+        path = _native.folder()
+        if path is None or not hasattr(dispatcher, "enable_caching"):  # not so under NUMBA_DISABLE_JIT
+            return
+        before = numba.config.CACHE_DIR
+        try:
+            numba.config.CACHE_DIR = os.path.join(path, f"{zlib.crc32(self.text()):08x}")
+            dispatcher.enable_caching()
+            dispatcher._cache = _Forgiving(dispatcher._cache)
+        except (RuntimeError, OSError):
+            pass  # it cannot be written: compiled anew in each process
+        finally:
+            numba.config.CACHE_DIR = before
 
 
 class _Forgiving:
@@ -106,30 +126,13 @@ class _Forgiving:
         return getattr(self._cache, name)
 
 
-def _keep(dispatcher: Any) -> None:
-    """Let numba keep what it compiles in our folder, which nobody else can write to."""
-    import numba
-
-    path = _native.folder()
-    if path is None or not hasattr(dispatcher, "enable_caching"):  # not so under NUMBA_DISABLE_JIT
-        return
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = path
-    try:
-        dispatcher.enable_caching()
-        dispatcher._cache = _Forgiving(dispatcher._cache)
-    except RuntimeError:
-        pass  # it cannot be written: compiled anew in each process
-    finally:
-        numba.config.CACHE_DIR = before
-
-
 class _Kernel:
     """
     A function that is compiled when it is first called. py_func: as it was written.
 
     Its machine code takes arrays of the dtypes and dimensions of its first call, in C order; for others, and where
-    there is none, numba's dispatcher is called. Both are the same function and give the same bytes.
+    there is none, numba's dispatcher is called. Both are the same function and give the same bytes; of one that returns
+    nothing machine code returns 0.
     """
 
     def __init__(self, function: Callable[..., Any], inline: bool, native: bool) -> None:
@@ -167,9 +170,12 @@ class _Kernel:
             self._dispatcher = self.py_func
             return
         arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
-        if not self._native or any(each.flags.num & _native.FLAGS != _native.FLAGS for each in arrays):
+        if not self._native or any(each.flags.num & _native.IN_ORDER != _native.IN_ORDER for each in arrays):
             return
-        self._signature = tuple((each.dtype, each.ndim) if isinstance(each, np.ndarray) else None for each in arguments)
+        # Of equal dtypes the one that NumPy itself gives arrays, whatever the first call has.
+        self._signature = tuple(
+            (np.dtype(each.dtype.str), each.ndim) if isinstance(each, np.ndarray) else None for each in arguments
+        )
         name = f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__name__}"
         returns = self.py_func.__annotations__["return"] is not None
         try:

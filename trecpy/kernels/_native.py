@@ -31,7 +31,7 @@ _HEADER = struct.Struct("<IIII")  # sizes of the key, of the list of imports and
 # the parts are that are read here, and flags: in C order without gaps, and at addresses that suit the type.
 _TYPE, _DATA = object.__basicsize__ - 8, object.__basicsize__
 _NDIM, _DIMENSIONS, _DTYPE, _FLAGS = (_DATA + 8 * i for i in (1, 2, 5, 6))
-FLAGS = 0x0001 | 0x0100
+IN_ORDER = 0x0001 | 0x0100
 
 # What code returns, having done nothing, for arrays that it is not made for. No kernel returns that.
 UNFIT = -(2**63)
@@ -43,7 +43,7 @@ _STUB_SIZE = 16
 _ROOM = 64  # the largest alignment of a section that is accepted
 
 _libc: Any = None
-_kept: list[Any] = []  # code is never unmapped, nor what it reads
+_kept: list[Any] = []  # code is never unmapped, and the dtypes whose addresses it knows are never freed
 
 
 class Refused(Exception):
@@ -80,7 +80,7 @@ def key(source: bytes, name: str, signature: Signature) -> bytes:
     """
     All that the code of a kernel depends on.
 
-    source: text of the kernel's file. Raises Refused: a part of it cannot be told.
+    source: text of the kernel's file, and of those that are compiled in. Raises Refused: a part of it cannot be told.
     """
     shapes = [(str(each[0]), each[1]) if each else None for each in signature]
     return b"\0".join((_surroundings(), repr((name, shapes)).encode(), source))
@@ -196,9 +196,8 @@ def function(imports: bytes, code: bytes, signature: Signature) -> Callable[...,
             raise Refused("memory cannot be made executable")
     except (OSError, AttributeError) as error:
         raise Refused(str(error)) from None
-    _kept.append(memory)
-    wanted = np.array([id(np.ndarray), *(id(each[0]) for each in signature if each)])
-    _kept.append(wanted)
+    wanted = np.array([id(np.ndarray), *(id(each[0]) for each in signature if each)], np.int64)
+    _kept.append((memory, wanted, signature))
     kinds = [ctypes.py_object if each else ctypes.c_int64 for each in signature]
     return functools.partial(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, *kinds)(begin), wanted.ctypes.data)
 
@@ -210,6 +209,8 @@ def compile_code(kernel: Any, signature: Signature, returns: bool) -> tuple[byte
     """
     Compile a kernel, which is numba's dispatcher; return its imports and its code, which begins with its entry.
 
+    The entry takes the address of int64[1 + arrays] first: addresses of the type and of each array's dtype.
+
     Raises Refused: it would raise, allocate or call something. Whatever numba and LLVM raise goes through.
     """
     import numba
@@ -217,16 +218,17 @@ def compile_code(kernel: Any, signature: Signature, returns: bool) -> tuple[byte
 
     _check_layout()
     names = [f"a{i}" for i in range(len(signature))]
-    known: dict[str, Any] = {"kernel": kernel, "fits": _fits()}
+    known: dict[str, Any] = {"kernel": kernel, "is_array": _is_array(), "fits": _fits()}
     arrays = [(name, each) for name, each in zip(names, signature, strict=True) if each is not None]
     for name, (dtype, ndim) in arrays:
         known[f"view_{name}"] = _view(numba.types.Array(numba.from_dtype(dtype), ndim, "C"))
-    fit = [f"fits({name}, wanted, {place}, {each[1]})" for place, (name, each) in enumerate(arrays, 1)]
+    fit = " & ".join(f"fits({name}, wanted, {place}, {each[1]})" for place, (name, each) in enumerate(arrays, 1))
+    are_arrays = " & ".join(f"is_array({name}, wanted)" for name, _ in arrays)  # first: others may be shorter
     given = [f"view_{name}({name})" if each else name for name, each in zip(names, signature, strict=True)]
     call = f"kernel({', '.join(given)})"
     source = (
         f"def entry({', '.join(['wanted', *names])}):\n"
-        f"    if not ({' & '.join(fit) or True}):\n        return {UNFIT}\n"
+        f"    if not (({are_arrays or True}) and ({fit or True})):\n        return {UNFIT}\n"
         f"    {f'return {call}' if returns else f'{call}; return 0'}\n"
     )
     exec(source, known)
@@ -261,9 +263,11 @@ def _check_layout() -> None:
     parts = [found(_TYPE).value, found(_DATA).value, found(_NDIM, ctypes.c_int32).value, found(_DTYPE).value]
     expected = [id(np.ndarray), probe.ctypes.data, 2, id(np.dtype(float))]
     flags = found(_FLAGS, ctypes.c_int32).value
-    if parts != expected or flags != probe.flags.num or probe.T.flags.num & FLAGS == FLAGS:
-        raise Refused("array objects have another layout")
-    if list((ctypes.c_int64 * 2).from_address(found(_DIMENSIONS).value)) != [3, 5]:
+    if (
+        parts != expected
+        or flags != probe.flags.num
+        or list((ctypes.c_int64 * 2).from_address(found(_DIMENSIONS).value)) != [3, 5]
+    ):
         raise Refused("array objects have another layout")
 
 
@@ -275,9 +279,25 @@ def _read(builder: Any, at: Any, offset: int, bits: int = 64) -> Any:
     return builder.load(builder.inttoptr(place, ir.IntType(bits).as_pointer()))
 
 
+def _is_array() -> Any:
+    """A function that numba compiles: is the object at an address an array? wanted: address of the type's address"""
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def is_array(typing_context: Any, address: Any, wanted: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            at, wanted = arguments
+            return builder.icmp_signed("==", _read(builder, at, _TYPE), _read(builder, wanted, 0))
+
+        return types.boolean(types.int64, types.int64), generate
+
+    return is_array
+
+
 def _fits() -> Any:
     """
-    A function that numba compiles: is the object at an address an array that the code is made for?
+    A function that numba compiles: is the array at an address one that the code is made for?
 
     It takes the address, that of the wanted type and dtypes, the place of its dtype there, and its dimensions.
     """
@@ -291,17 +311,13 @@ def _fits() -> Any:
             at, wanted, place, ndim = arguments
             dtype = builder.add(wanted, builder.mul(place, ir.Constant(place.type, 8)))
             narrow = ir.IntType(32)
-            flags = ir.Constant(narrow, FLAGS)
-            return builder.and_(
-                builder.and_(
-                    builder.icmp_signed("==", _read(builder, at, _TYPE), _read(builder, wanted, 0)),
-                    builder.icmp_signed("==", _read(builder, at, _DTYPE), _read(builder, dtype, 0)),
-                ),
-                builder.and_(
-                    builder.icmp_signed("==", _read(builder, at, _NDIM, 32), builder.trunc(ndim, narrow)),
-                    builder.icmp_signed("==", builder.and_(_read(builder, at, _FLAGS, 32), flags), flags),
-                ),
-            )
+            flags = ir.Constant(narrow, IN_ORDER)
+            alike = [
+                builder.icmp_signed("==", _read(builder, at, _DTYPE), _read(builder, dtype, 0)),
+                builder.icmp_signed("==", _read(builder, at, _NDIM, 32), builder.trunc(ndim, narrow)),
+                builder.icmp_signed("==", builder.and_(_read(builder, at, _FLAGS, 32), flags), flags),
+            ]
+            return functools.reduce(builder.and_, alike)
 
         return types.boolean(types.int64, types.int64, types.int64, types.int64), generate
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from trecpy.kernels._jit import compiled, inlined
 from trecpy.kernels.dtypes import Bytes, Int32s, Integers, Reals, Words
-from trecpy.kernels.strings import EIGHT, eight, hash_bytes, hash_padded, same
+from trecpy.kernels.strings import eight, hash_bytes, hash_padded, same
 
 # Entries of `layout`, which says what a line must look like. A column is an index from 0, or -1 where there is none.
 COLUMNS, EXACT, DOC, VALUE, TAG, FIRST_SPAN, SECOND_SPAN, COMMENTS, BLANKS, INTEGER = range(10)
@@ -31,7 +31,7 @@ MAX_COLUMNS = 6
 _32 = np.uint64(32)
 _LOW32 = np.uint64(0xFFFFFFFF)
 _ZERO, _ONE, _TEN, _128 = np.uint64(0), np.uint64(1), np.uint64(10), np.uint64(128)
-_11, _52, _63, _64 = np.uint64(11), np.uint64(52), np.uint64(63), np.uint64(64)
+_11, _52, _63 = np.uint64(11), np.uint64(52), np.uint64(63)
 _HALF, _BELOW_HALF, _TAIL = np.uint64(0x400), np.uint64(0x3FF), np.uint64(0x7FF)
 _NEARLY = np.uint64(0xFFFFFFFFFFFFFFF0)
 _FRACTION = np.uint64(0xFFFFFFFFFFFFF)
@@ -74,7 +74,7 @@ def powers_of_five() -> Words:
 
 @inlined
 def _ones(word: np.uint64) -> np.uint64:
-    """How many bits are set; the compiler makes one instruction of it."""
+    """How many bits are set; that and what _next_edge() makes of it are one instruction each of a processor."""
     word -= (word >> _ONE) & _BITS_1
     word = (word & _BITS_2) + ((word >> _2) & _BITS_2)
     word = (word + (word >> _4)) & _BITS_4
@@ -87,8 +87,8 @@ def _next_edge(edges: Words, group: np.uint64, left: np.uint64) -> tuple[np.uint
     while left == _ZERO:
         group += _ONE
         left = edges[group]
-    rest = left & (left - _ONE)
-    return group, rest, (group << _6) + _ones((left ^ rest) - _ONE)
+    below = left - _ONE
+    return group, left & below, (group << _6) + _ones(~left & below)
 
 
 @inlined
@@ -235,7 +235,7 @@ def find_edges(data: Bytes, start: int, stop: int, flags: Bytes, edges: Words) -
     data: uint8[>=stop+64]; flags: uint8[64]  scratch
     edges: uint64[>stop//64]  written from start//64 on: bit i of edges[g] tells whether one of the bytes 64*g + i and
         the one before is blank and the other not. What lies before start counts as blank, what lies from stop on does
-        not, so that the last edge is at stop.
+        not: where a newline ends the last line, the last edge is at stop, and parse() ends there.
     """
     group, last = np.uint64(start) >> _6, np.uint64(stop) >> _6
     before, outside = _ONE, (_ONE << (np.uint64(start) & _63)) - _ONE
@@ -252,8 +252,7 @@ def find_edges(data: Bytes, start: int, stop: int, flags: Bytes, edges: Words) -
         edges[group] = blank ^ ((blank << _ONE) | before)
         before, outside = blank >> _63, _ZERO
         group += _ONE
-    if np.uint64(stop) & _63 != _ZERO:  # nothing behind the edge at stop
-        edges[last] &= (_ONE << ((np.uint64(stop) & _63) + _ONE)) - _ONE
+    edges[last] &= (_2 << (np.uint64(stop) & _63)) - _ONE  # nothing behind the edge at stop
 
 
 @compiled
@@ -282,8 +281,9 @@ def parse(
     Read the lines of data[start:stop] into records; return DONE, or WRONG_COLUMNS at line state[LINES].
 
     Reads
-        data: uint8[>=stop+16]  no NUL; data[stop-1] is a newline
-        layout: int64[LAYOUT_SIZE], powers: uint64[651, 3]  from powers_of_five(), edges  from find_edges()
+        data: uint8[>=stop+8]  no NUL; data[stop-1] is a newline
+        layout: int64[LAYOUT_SIZE]; powers: uint64[651, 3]  from powers_of_five()
+        edges  from find_edges(), of the same data up to stop
     Scratch
         begins, ends: int64[MAX_COLUMNS]  of each column of a line
     Writes
@@ -307,7 +307,6 @@ def parse(
     comments, blanks, integer = layout[COMMENTS], layout[BLANKS], layout[INTEGER]
     mask = np.uint64(len(slots) - 1)
     record, line, current = state[RECORDS], state[LINES], state[CURRENT] - 1
-    known_size, known_word, known_mask = _ZERO, _ZERO, _ZERO  # of the current topic, where it has 1 to 7 bytes
     begin, after = np.uint64(start), np.uint64(stop)
     group = begin >> _6
     left = edges[group] & ~((_ONE << (begin & _63)) - _ONE)
@@ -336,13 +335,13 @@ def parse(
                 end += _ONE
             if end < token:
                 break
-        first_byte, begin = np.int64(begin), end + _ONE
+        line_start, begin = np.int64(begin), end + _ONE
         if comments != NO_COMMENTS and data[begins[0]] == 35:
-            if comments == HASH_INDENTED or begins[0] == first_byte:
-                if count >= wanted and ends[0] - first_byte > 1 and 43 <= data[begins[value]] <= 57:
+            if comments == HASH_INDENTED or begins[0] == line_start:
+                if count >= wanted and ends[0] - line_start > 1 and 43 <= data[begins[value]] <= 57:
                     # A guess, for a warning: an id behind the '#' and a sign or digit where the value would be.
                     if state[COMMENT_TOPICS] == 0:
-                        state[COMMENT_AT] = first_byte
+                        state[COMMENT_AT] = line_start
                     state[COMMENT_TOPICS] += 1
                 continue
         if count < wanted or (exact and count > wanted):
@@ -351,10 +350,7 @@ def parse(
 
         place, size = begins[0], ends[0] - begins[0]
         # Most lines have the topic of the line before.
-        again = np.uint64(size) == known_size and eight(data, np.uint64(place)) & known_mask == known_word
-        if not again and (
-            current < 0 or topics[current, 1] != size or not same(arena, topics[current, 0], data, place, size)
-        ):
+        if current < 0 or topics[current, 1] != size or not same(arena, topics[current, 0], data, place, size):
             h = np.int64(hash_padded(data, place, size))
             slot = np.uint64(h) & mask
             while slots[slot] >= 0:
@@ -374,9 +370,6 @@ def parse(
             elif state[MIXED] == 0:
                 state[MIXED], state[BACK] = line, slots[slot]
             current = np.int64(slots[slot])
-            known_size = np.uint64(size) if size < 8 else _ZERO
-            known_mask = (_ONE << (known_size * EIGHT)) - _ONE
-            known_word = eight(data, np.uint64(place)) & known_mask
         topic[record] = current
 
         spans[record, 0], spans[record, 1] = begins[doc], ends[doc] - begins[doc]

@@ -1,7 +1,5 @@
 """Records of a run to rows of judged documents: order, ties, duplicates, the lookup in the judgements."""
 
-from typing import Any
-
 import numpy as np
 
 from trecpy.kernels._jit import compiled, inlined
@@ -49,7 +47,7 @@ def _compare(a: Bytes, at: int, size: int, b: Bytes, start: int, length: int) ->
 
 
 @inlined
-def _alike(a: Bytes, spans: Integers, i: Any, b: Bytes, others: Integers, j: Any) -> bool:
+def _alike(a: Bytes, spans: Integers, i: int | np.int64, b: Bytes, others: Integers, j: int | np.int64) -> bool:
     """Are docno i of one and docno j of the other the same?"""
     return spans[i, 1] == others[j, 1] and same(a, spans[i, 0], b, others[j, 0], spans[i, 1])
 
