@@ -539,6 +539,16 @@ def test_judgements_that_are_refused_have_an_error(text: str) -> None:
         assert found.worst == "error", (error, found.sorted())  # noqa: PT017  an answer may have any findings
 
 
+@pytest.mark.parametrize("behind", ["", "zz Q0 e 1 2 t\n"])
+def test_a_topic_that_comes_back_with_faults_alone_is_not_split(tmp_path: Path, behind: str) -> None:
+    other = "".join(f"m{t} Q0 a-longer-document-{d} 1 {-d} t\n" for t in range(130) for d in range(1000))
+    run = f"1 Q0 d1 1 1.5 t\n{other}1 Q0 d2 1 nan t\n{behind}".encode()
+    assert len(run) > 1 << 22  # so that the topic comes back in another part
+    found = findings(tmp_path, QRELS, run)
+    assert "split-topic" not in found
+    assert found["nan-score"]["examples"] == ["line 130002: 1 Q0 d2 1 nan t"]
+
+
 # --fix
 
 

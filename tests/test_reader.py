@@ -289,6 +289,32 @@ def test_a_pipe_that_cannot_be_copied_says_so_when_it_must_be_read_twice(monkeyp
         list(RunReader(pipe, "10.0", strict=True, block=64).blocks())
 
 
+class _FullDisk(io.RawIOBase):
+    def readable(self) -> bool:
+        return True
+
+    writable = seekable = readable
+
+    def seek(self, *_: int) -> int:
+        return 0
+
+    def write(self, _: object) -> int:
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("buffering", [1 << 10, 1 << 20])
+def test_a_copy_that_finds_no_room_later_is_told_in_the_same_way(
+    monkeypatch: pytest.MonkeyPatch, buffering: int
+) -> None:
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: io.BufferedRandom(_FullDisk(), buffering))
+    raw = b"".join(b"%d Q0 d%d 1 1 r\n" % (t, d) for d in range(99) for t in range(9))
+    with (
+        pytest.raises(FileError, match="give a file instead of a pipe"),
+        Source(Pipe(raw, 1000), "pipe", twice=True) as pipe,
+    ):
+        list(RunReader(pipe, "10.0", strict=True, block=64).blocks())
+
+
 @given(st.lists(st.sampled_from(["data", "data", "# c", ""]), min_size=1, max_size=12), st.integers(40, 120))
 def test_the_tag_is_that_of_the_last_line_of_data(kinds: list[str], block: int) -> None:
     lines = [f"{n // 3} Q0 d{n} 1 1 tag{n}" if kind == "data" else kind for n, kind in enumerate(kinds)]

@@ -132,9 +132,10 @@ class Reader:
             found.append((int(self._state[kernel.MIXED]), self.topic_id(int(self._state[kernel.BACK]))))
         for number in range(self.topics):
             if (topic := self.topic_id(number)) in known:
-                record = int(np.argmax(self.column("topic") == number))
-                found.append((1 + self.lines.count(0, int(self.records.spans[record, 0])), topic))
-                break
+                records = np.flatnonzero(self.column("topic") == number)
+                if len(records):  # else all its lines were at fault, and dropped
+                    found.append((1 + self.lines.count(0, int(self.records.spans[records[0], 0])), topic))
+                    break
         line, topic = min(found, default=(0, b""))
         return (self.lines.before + line, topic) if found else None
 

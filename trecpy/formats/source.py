@@ -5,7 +5,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -181,11 +181,8 @@ class Source:
             stream.seek(0)
             self._whole = stream
             return stream
-        import tempfile
-
         try:
-            copy = tempfile.TemporaryFile()  # noqa: SIM115  closed with the source
-            self._opened.enter_context(copy)
+            copy = self._temporary()
             piece = memoryview(bytearray(_COPY_BUFFER))
             while count := self.readinto(piece):
                 copy.write(piece[:count])
@@ -235,15 +232,19 @@ class Source:
             raise FileError(f"{self.name}: cannot be read: {reason(error)}") from None
         if self._copying and count:
             try:
-                if self._copy is None:
-                    import tempfile  # it takes longer to load than a small run to read
-
-                    copy = tempfile.TemporaryFile(buffering=_COPY_BUFFER)  # noqa: SIM115  closed with the source
-                    self._copy = self._opened.enter_context(copy)
+                self._copy = self._copy or self._temporary()
                 self._copy.write(target[:count])
             except OSError:
                 self._copying, self._copy = False, None
         return count
+
+    def _temporary(self) -> IO[bytes]:
+        """An unnamed temporary file that is closed with the source. Raises OSError."""
+        import tempfile  # it takes longer to load than a small run to read
+
+        copy = tempfile.TemporaryFile(buffering=_COPY_BUFFER)  # noqa: SIM115
+        self._opened.callback(_drop, copy)
+        return copy
 
     def rewind(self) -> None:
         """Begin again, for the last time. Raises FileError where a pipe could not be copied."""
@@ -261,6 +262,12 @@ class Source:
                 "for a temporary copy: give a file instead of a pipe"
             ) from None
         self._again, self._copying = self._copy, False
+
+
+def _drop(copy: IO[bytes]) -> None:
+    """Close a file of which nothing is wanted any more, though what its buffer holds may find no room."""
+    with suppress(OSError):
+        copy.close()
 
 
 class Lines:
