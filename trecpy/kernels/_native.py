@@ -247,9 +247,14 @@ def compile_code(kernel: Any, signature: Signature, returns: bool) -> tuple[byte
         reloc="pic",
         codemodel="small",
     )
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    if hasattr(llvm, "create_module_pass_manager"):  # before numba 0.62
+        passes = llvm.create_module_pass_manager()
+        passes.add_global_dce_pass()
+        passes.run(module)
+    else:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_global_dead_code_eliminate_pass()
+        passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return link(machine.emit_object(module), entry.native_name.encode())
 
 
