@@ -116,6 +116,18 @@ def test_the_key_has_the_text_of_every_file_that_is_compiled_in() -> None:
     assert Path(walk.__file__).read_bytes() not in text
 
 
+def test_what_numba_keeps_has_the_texts_in_its_place_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = rank.rank.file  # type: ignore[attr-defined]
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    places = []
+    for text in (file.text(), file.text() + b"# of a helper in another file"):
+        monkeypatch.setattr(file, "_text", text)
+        monkeypatch.setattr(file, "_dispatchers", {})
+        places.append(Path(file.dispatcher("rank", native=False)._cache.cache_path))
+    assert len(set(places)) == 2
+    assert all(place.is_relative_to(tmp_path / "trecpy") for place in places)
+
+
 @pytest.mark.parametrize("mode", [0o720, 0o702])
 def test_a_folder_that_others_can_write_to_is_not_used(folder: Path, mode: int) -> None:
     (folder / "trecpy").chmod(mode)

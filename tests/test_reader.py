@@ -5,7 +5,6 @@ import io
 import math
 import struct
 import weakref
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -243,11 +242,12 @@ class Pipe(io.RawIOBase):
         return len(part)
 
 
-def _rankings(reader: RunReader) -> dict[bytes, list[bytes]]:
-    found: dict[bytes, list[bytes]] = {}
-    for block in reader.blocks():
+def _rankings(reader: RunReader, threads: int = 1) -> dict[bytes, list[tuple[bytes, float]]]:
+    found: dict[bytes, list[tuple[bytes, float]]] = {}
+    for block, _ in reader.map(lambda block: None, threads):
         for b, topic in enumerate(block.topics):
-            found[topic] = [block.docno(r) for r in range(block.starts[b], block.starts[b + 1])]
+            records = range(block.starts[b], block.starts[b + 1])
+            found[topic] = [(block.docno(r), float(block.scores[r])) for r in records]
     return found
 
 
@@ -261,7 +261,7 @@ def test_a_pipe_gives_what_a_file_gives(block: int, step: int, mixed: bool) -> N
         reader = RunReader(pipe, "10.0", strict=True, block=block)
         rankings = _rankings(reader)
     assert {t: sorted(docs) for t, docs in rankings.items()} == {
-        b"%d" % t: sorted(b"d%d" % d for d in range(11)) for t in range(9)
+        b"%d" % t: sorted((b"d%d" % d, float(-d)) for d in range(11)) for t in range(9)
     }
     assert reader.tag == raw.split()[-1]
     assert len(reader.notes) == (mixed and block < len(raw))
@@ -365,14 +365,9 @@ def _big(topics: range) -> bytes:
     return b"".join(b"%d Q0 doc%d 1 %d tag%d\n" % (t, d, -d, t) for t in topics for d in range(1000))
 
 
-def _read(raw: bytes, threads: int = 1) -> list[tuple[bytes, list[float], bytes]]:
-    found = []
+def _read(raw: bytes, threads: int = 1) -> tuple[dict[bytes, list[tuple[bytes, float]]], bytes]:
     with RunReader(source(raw), "10.0", strict=True) as run:
-        for block, _ in run.map(lambda block: None, threads):
-            for topic, (begin, end) in zip(block.topics, pairwise(block.starts.tolist()), strict=True):
-                docnos = [block.docno(r) for r in range(begin, end)]
-                found.append((topic, block.scores[begin:end].tolist(), b" ".join(docnos)))
-    return [*found, (b"", [], run.tag)]
+        return _rankings(run, threads), run.tag
 
 
 def test_a_reader_that_was_used_before_reads_as_a_new_one_does() -> None:
